@@ -172,20 +172,49 @@ let package = Package(
             swiftSettings: product
         ),
 
-        // Layer 6: listeners, settings, control verbs, counters, composition.
+        // Layer 6: settings; listeners.
         .target(
-            name: "Server",
+            name: "Configuration",
+            dependencies: ["CYAML", "Control", "DNSWire", "HTTPDNS", "Net", logging],
+            swiftSettings: product
+        ),
+        .target(
+            name: "Frontend",
+            dependencies: ["DNSCache", "DNSWire", "Locks", "Net", "Resolver", logging],
+            swiftSettings: product
+        ),
+
+        // Layer 7: log.
+        .target(
+            name: "DaemonLog",
+            dependencies: ["Configuration", "Control", "Locks", "Net", logging],
+            swiftSettings: product
+        ),
+
+        // Layer 8: control verbs and metrics.
+        .target(
+            name: "Administration",
             dependencies: [
-                "Acceleration", "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks",
-                "Net", "Resolver", "Upstream", logging,
+                "CYAML", "Configuration", "Control", "DNSCache", "DNSWire", "DaemonLog", "Frontend",
+                "HTTPDNS", "Net", "Resolver", "Upstream", logging,
             ],
             swiftSettings: product
         ),
 
-        // Layer 7: programs.
+        // Layer 9: composition, reload, hosts files, cache file.
+        .target(
+            name: "Daemon",
+            dependencies: [
+                "Acceleration", "Administration", "Configuration", "Control", "DNSCache", "DNSWire",
+                "DaemonLog", "Frontend", "HTTPDNS", "Locks", "Net", "Resolver", "Upstream", logging,
+            ],
+            swiftSettings: product
+        ),
+
+        // Layer 10: programs.
         .executableTarget(
             name: "httpdnsd",
-            dependencies: ["Locks", "Server", argumentParser],
+            dependencies: ["Configuration", "Daemon", "DaemonLog", "Locks", argumentParser],
             swiftSettings: product,
             linkerSettings: lean
         ),
@@ -206,7 +235,7 @@ let package = Package(
         // Scripted network and virtual clock for test suites.
         .target(
             name: "TestWorld",
-            dependencies: ["COpenSSL", "HTTPDNS", "Net"],
+            dependencies: ["COpenSSL", "Control", "HTTPDNS", "Locks", "Net", logging],
             path: "Tests/TestWorld",
             swiftSettings: house
         ),
@@ -214,15 +243,15 @@ let package = Package(
         .target(
             name: "Fuzzing",
             dependencies: [
-                "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Server", "Upstream",
+                "Configuration", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Upstream",
             ],
             path: "Tests/Fuzzing/Targets",
             swiftSettings: house
         ),
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
-        suite("Acceleration", ["Acceleration", "DNSCache", "DNSWire", "Server"]),
-        suite("Control", ["Control", "DNSWire", "Net", "Server", "httpdnsctl", logging]),
+        suite("Acceleration", ["Acceleration", "DNSCache", "DNSWire", "Frontend"]),
+        suite("Control", ["Control", "DNSWire", "TestWorld"]),
         suite("Net", ["Locks", "Net", "TestWorld"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "TestWorld", "Upstream"]),
@@ -231,17 +260,38 @@ let package = Package(
             ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "TestWorld", "Upstream"]
         ),
         suite(
-            "Server",
+            "Configuration",
+            ["Configuration", "Control", "DNSWire", "HTTPDNS", "Net", "TestWorld"]
+        ),
+        suite(
+            "Frontend",
             [
-                "Acceleration", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Resolver",
-                "Server", "TestWorld", "Upstream", logging,
+                "Control", "DNSCache", "DNSWire", "Frontend", "Net", "Resolver", "TestWorld",
+                "Upstream",
+            ]
+        ),
+        suite("DaemonLog", ["Configuration", "DaemonLog", "Locks", logging]),
+        suite(
+            "Administration",
+            [
+                "Administration", "Configuration", "Control", "DNSCache", "DNSWire", "Frontend",
+                "HTTPDNS", "Net", "Resolver", "TestWorld", logging,
             ]
         ),
         suite(
+            "Daemon",
+            [
+                "Acceleration", "Administration", "Configuration", "DNSCache", "DNSWire", "Daemon",
+                "Frontend", "Locks", "Net", "Resolver", "TestWorld", logging,
+            ]
+        ),
+        suite("httpdnsctl", ["Control", "DNSWire", "TestWorld", "httpdnsctl"]),
+        suite(
             "Scenario",
             [
-                "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server",
-                "TestWorld", "Upstream", logging,
+                "Administration", "Configuration", "Control", "DNSCache", "DNSWire", "Daemon",
+                "DaemonLog", "Frontend", "HTTPDNS", "Net", "Resolver", "TestWorld", "Upstream",
+                logging,
             ],
             exclude: ["Credentials", "README.md", "Scenarios"]
         ),

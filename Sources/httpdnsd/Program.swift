@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 public import ArgumentParser
+internal import Configuration
 internal import Control
+internal import Daemon
+internal import DaemonLog
 internal import Glibc
 internal import Locks
 public import Logging
 internal import Net
-internal import Server
 
 /// The daemon's command line.
 @main

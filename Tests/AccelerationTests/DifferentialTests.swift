@@ -4,7 +4,7 @@ import DNSWire
 import Testing
 
 @testable import DNSCache
-@testable import Server
+@testable import Frontend
 
 /// A cache, a worker's lookup in it, and the BPF program.
 private final class World {

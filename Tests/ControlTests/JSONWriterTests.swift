@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
 import Control
 import FoundationEssentials
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
 import Testing
 
 @Suite("JSONWritable writes the same JSON as Codable")

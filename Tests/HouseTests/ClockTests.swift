@@ -35,7 +35,7 @@ struct ClockTests {
 
     /// Modules that get a clock, so that tests can replace it.
     ///
-    /// `Net` waits in real time, and `Server` passes the system's clock.
+    /// `Net` waits in real time, and `Daemon` passes the system's clock.
     @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }

@@ -57,8 +57,8 @@ struct Check: Sendable {
     }
 
     /// Returns the findings about a machine; may be empty.
-    func findings(_ surroundings: MachineFacts) -> [Finding] {
-        look(surroundings).map {
+    func findings(_ facts: MachineFacts) -> [Finding] {
+        look(facts).map {
             Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix)
         }
     }
@@ -76,8 +76,8 @@ struct Check: Sendable {
         certificates.name,
     ]
 
-    static func examine(_ surroundings: MachineFacts) -> [Finding] {
-        all.filter { surroundings.isLive || ofFiles.contains($0.name) }
-            .flatMap { $0.findings(surroundings) }
+    static func examine(_ facts: MachineFacts) -> [Finding] {
+        all.filter { facts.isLive || ofFiles.contains($0.name) }
+            .flatMap { $0.findings(facts) }
     }
 }

@@ -37,7 +37,7 @@ struct Gatherer {
         self.wishes = wishes
     }
 
-    func surroundings() throws(Failure) -> MachineFacts {
+    func facts() throws(Failure) -> MachineFacts {
         var machine = MachineFacts()
         machine.isRoot = geteuid() == 0
         machine.journal = machine.isRoot ? try SetupJournal.read(from: tree) : nil

@@ -79,7 +79,7 @@ struct DoctorVerb: Verb {
             // Each line replaces the previous one; an empty line clears it.
             gatherer.progress = { Output.progress($0.isEmpty ? "" : $0 + " …") }
         }
-        let report = DoctorReport(Check.examine(try gatherer.surroundings()))
+        let report = DoctorReport(Check.examine(try gatherer.facts()))
         try Output.write(
             options.printsJSON
                 ? try JSONOutput.text(report, indented: true) + "\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Server
+import Configuration
 
 extension FuzzTarget {
     /// Settings: every error has a place in the file, and printed settings are parsed as equal

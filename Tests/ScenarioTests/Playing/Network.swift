@@ -1,8 +1,8 @@
+import Configuration
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import HTTPDNS
 import Net
-import Server
 import TestWorld
 
 /// Simulated network: upstreams and vendors reply as the scenario's ranges say.

@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
 import Control
 import DNSWire
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
 import Net
 import TestWorld
 
-@testable import Server
+@testable import Administration
 
 /// Plays a scenario step by step; stops at the first difference.
 @ServiceLoop

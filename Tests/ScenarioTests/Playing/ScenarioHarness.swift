@@ -9,7 +9,10 @@ import Resolver
 import TestWorld
 import Upstream
 
-@testable import Server
+@testable import Administration
+@testable import Configuration
+@testable import Daemon
+@testable import Frontend
 
 /// The daemon with a scenario's settings, in virtual time.
 ///
@@ -58,7 +61,7 @@ final class ScenarioHarness {
         resolver.use(HostsReading(settings.hosts).table)
     }
 
-    private var resolver: Resolver { daemon.parts.assembly.resolver }
+    private var resolver: Resolver { daemon.state.resolver }
 }
 
 // MARK: - Clients
@@ -71,13 +74,13 @@ extension ScenarioHarness {
             address: .v4(IPv4Address(value: 0x7F00_0001)),
             isAllowed: true
         )
-        let desk = daemon.parts.desk
-        switch desk.look(at: octets, from: client, arrival: world.now) {
+        let handler = daemon.state.handler
+        switch handler.look(at: octets, from: client, arrival: world.now) {
         case .reply(let reply), .malformed(let reply): return reply
         case .nothing: return nil
         case .question(let open):
             return await withCheckedContinuation { continuation in
-                desk.resolve(open) { continuation.resume(returning: $0) }
+                handler.resolve(open) { continuation.resume(returning: $0) }
             }
         }
     }
@@ -112,7 +115,7 @@ extension ScenarioHarness {
 
     /// Billable calls by vendor.
     var billed: [String: Int] {
-        let clients = daemon.parts.assembly.vendors.map(\.client)
+        let clients = daemon.state.vendors.map(\.client)
         return Dictionary(
             uniqueKeysWithValues: clients.map { ($0.name, Int($0.statistics.billable)) }
         )
@@ -120,7 +123,7 @@ extension ScenarioHarness {
 
     /// Returns the cached entries of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
     func cached(_ name: Name) -> [String] {
-        daemon.parts.assembly.cache.entries(named: name, type: nil, now: world.now)
+        daemon.state.cache.entries(named: name, type: nil, now: world.now)
             .filter { $0.remaining > 0 }
             .map { entry in
                 let kind =

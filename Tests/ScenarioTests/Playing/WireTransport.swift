@@ -3,7 +3,7 @@ import DNSWire
 import Net
 import TestWorld
 
-@testable import Server
+@testable import Configuration
 @testable import Upstream
 
 /// Transport to an upstream in the simulated network: real messages and checks, virtual time.

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Text of metrics in one of the two Prometheus exposition formats.
+///
+/// An empty family is omitted.  A second sample with the same name and labels is omitted, too: a
+/// scraper would reject the whole text.
+package struct Exposition {
+    /// Exposition format.
+    enum Form: CaseIterable, Sendable {
+        /// Prometheus text format 0.0.4.
+        case prometheus
+
+        /// OpenMetrics 1.0.0.
+        case openMetrics
+
+        var contentType: String {
+            switch self {
+            case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
+            case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+            }
+        }
+    }
+
+    /// Type of a metric family.
+    enum Kind: String {
+        case counter
+
+        case gauge
+
+        /// Distribution of durations.
+        case histogram
+
+        /// Always 1; the labels are the information.
+        case info
+    }
+
+    /// Labels of a sample in output order.
+    typealias Labels = KeyValuePairs<String, String>
+
+    let form: Form
+    private var text = ""
+
+    /// Current family: sample name, output lines and names with labels already used.
+    private var name = ""
+    private var lines = ""
+    private var labels: Set<String> = []
+
+    init(_ form: Form) { self.form = form }
+
+    var octets: [UInt8] { Array((form == .openMetrics ? text + "# EOF\n" : text).utf8) }
+
+    // MARK: - Families
+
+    /// Writes a metric family.
+    ///
+    /// - Parameters:
+    ///   - name: name with its unit and without `_total` or `_info`, which `kind` adds.
+    ///   - help: noun phrase without a full stop.
+    ///   - write: adds the samples.
+    mutating func family(
+        _ name: String,
+        _ kind: Kind,
+        _ help: String,
+        _ write: (inout Exposition) -> Void
+    ) {
+        let unit = ["seconds", "bytes"].first { name.hasSuffix("_\($0)") }
+        self.name =
+            switch kind {
+            case .counter: name + "_total"
+            case .info: name + "_info"
+            case .gauge, .histogram: name
+            }
+        lines = ""
+        labels = []
+        write(&self)
+        guard !lines.isEmpty else { return }
+        switch form {
+        case .prometheus:
+            text += "# HELP \(self.name) \(help)\n"
+            text += "# TYPE \(self.name) \(kind == .info ? .gauge : kind)\n"
+        case .openMetrics:
+            text += "# TYPE \(name) \(kind)\n"
+            if let unit { text += "# UNIT \(name) \(unit)\n" }
+            text += "# HELP \(name) \(help)\n"
+        }
+        text += lines
+    }
+
+    /// Writes a family of one sample without labels.
+    mutating func single(
+        _ name: String,
+        _ kind: Kind,
+        _ help: String,
+        _ value: some MetricValue
+    ) {
+        family(name, kind, help) { $0.add([:], value) }
+    }
+
+    // MARK: - Samples
+
+    mutating func add(_ labels: Labels, _ value: some MetricValue) {
+        line(name, labels.map { ($0.key, $0.value) }, value.metricText)
+    }
+
+    /// Adds a sample for each possible state: 1 for the current state, 0 for the others.
+    mutating func add<State: Equatable>(
+        _ labels: [(String, String)],
+        state: State?,
+        of all: [(State, String)],
+        as label: String = "state"
+    ) {
+        for (other, text) in all {
+            line(name, labels + [(label, text)], state == other ? "1" : "0")
+        }
+    }
+
+    mutating func add(_ buckets: LatencyBuckets) {
+        for (bound, count) in buckets.counts {
+            line(name + "_bucket", [("le", "\(bound)")], "\(count)")
+        }
+        line(name + "_bucket", [("le", "+Inf")], "\(buckets.count)")
+        line(name + "_sum", [], buckets.sum.metricText)
+        line(name + "_count", [], "\(buckets.count)")
+    }
+
+    private mutating func line(_ name: String, _ labels: [(String, String)], _ value: String) {
+        let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
+        guard self.labels.insert("\(name)\(list)").inserted else { return }
+        lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
+    }
+
+    /// Escapes a label value; both formats escape the same characters.
+    private static func escaped(_ value: String) -> String {
+        guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
+            return value
+        }
+        return value.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\\": "\\\\"
+            case "\"": "\\\""
+            case "\n": "\\n"
+            case "\r": " "
+            default: String(scalar)
+            }
+        }.joined()
+    }
+}
+
+/// Value of a sample.
+protocol MetricValue {
+    var metricText: String { get }
+}
+
+extension UInt64: MetricValue {
+    var metricText: String { "\(self)" }
+}
+
+extension Int: MetricValue {
+    var metricText: String { "\(self)" }
+}
+
+extension Double: MetricValue {
+    var metricText: String { "\(self)" }
+}
+
+extension Bool: MetricValue {
+    var metricText: String { self ? "1" : "0" }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Logging
+internal import Net
+
+/// HTTP/1.1 server of `/metrics` on one address or Unix socket.
+///
+/// A client uses at most the memory of one request head and one reply.  Deadlines end silent and
+/// slow connections.  If there are too many clients, the oldest connection is closed, so that
+/// clients cannot block others by staying connected.
+@ServiceLoop
+final class MetricsServer {
+    /// Resource limits of clients.
+    struct Limits: Sendable {
+        var connections = 16
+
+        /// Idle timeout between requests; longer than the interval of scrapers.
+        var idle = Duration.seconds(90)
+
+        /// Timeout for a request, from its first octet to its last.
+        var arrival = Duration.seconds(5)
+
+        /// Timeout for a client to accept a reply.
+        var departure = Duration.seconds(5)
+    }
+
+    /// Maximum octets of a rejected request that are read and discarded.
+    private static let ignoredOctets = 1 << 20
+
+    let place: MetricsPlace
+
+    private let listener: StreamListener
+    private let logger: Logger
+    private let limits: Limits
+
+    private let report: @ServiceLoop () -> MetricsReport
+
+    /// Connections, oldest first; at most `limits.connections`.
+    private var clients: [StreamConnection] = []
+
+    /// Makes a server for a listener at `place`; `run` starts it.
+    init(
+        _ listener: StreamListener,
+        at place: MetricsPlace,
+        logger: Logger,
+        limits: Limits = Limits(),
+        _ report: @escaping @ServiceLoop () -> MetricsReport
+    ) {
+        self.listener = listener
+        self.place = place
+        self.logger = logger
+        self.limits = limits
+        self.report = report
+    }
+
+    /// Bound address; nil for a Unix socket.
+    var address: SocketAddress? { listener.localAddress }
+
+    func run() async {
+        listener.onPause = { [logger, place] error in
+            logger.error(
+                "metrics: cannot accept a connection at \(place): \(error); retrying",
+                metadata: ["listener": "\(place)"]
+            )
+        }
+        do throws(SocketError) {
+            while true { admit(try await listener.accept()) }
+        } catch .closed {
+            // `stop` closed the listener.
+        } catch {
+            logger.error("metrics: stopped serving at \(place): \(error)")
+        }
+    }
+
+    func stop() {
+        listener.close()
+        for client in clients { client.close() }
+    }
+
+    // MARK: - One client
+
+    private func admit(_ client: StreamConnection) {
+        if clients.count >= limits.connections { clients.removeFirst().close() }
+        clients.append(client)
+        ServiceLoop.task { [self] in
+            do throws(SocketError) {
+                try await serve(client)
+            } catch {
+                logger.debug("metrics: connection closed: \(error)")
+            }
+            client.close()
+            clients.removeAll { $0 === client }
+        }
+    }
+
+    private func serve(_ client: StreamConnection) async throws(SocketError) {
+        var octets: [UInt8] = []
+        var arrival: ContinuousClock.Instant?
+        while true {
+            if let end = ScrapeRequest.end(of: octets) {
+                let request = ScrapeRequest(octets[..<end])
+                octets.removeFirst(end)
+                arrival = nil
+                try await client.write(
+                    await reply(to: request),
+                    deadline: Clock.now + limits.departure
+                )
+                guard request.keepsConnection else { return try await part(from: client) }
+                // Other clients get a turn of the service loop between two requests.
+                await Task.yield()
+                continue
+            }
+            let room = ScrapeRequest.maximumOctets - octets.count
+            guard room > 0 else {
+                try await client.write(
+                    Self.head("431 Request Header Fields Too Large", isLast: true),
+                    deadline: Clock.now + limits.departure
+                )
+                return try await part(from: client)
+            }
+            if !octets.isEmpty, arrival == nil { arrival = Clock.now + limits.arrival }
+            let more = try await client.read(
+                upTo: room,
+                deadline: arrival ?? Clock.now + limits.idle
+            )
+            guard !more.isEmpty else { return }
+            octets += more
+        }
+    }
+
+    /// Waits until the client has received its last reply.
+    ///
+    /// Closing the connection with unread input would reset it, and the client could lose the reply
+    /// (RFC 9112 §9.6).
+    private func part(from client: StreamConnection) async throws(SocketError) {
+        try client.shutdownWrite()
+        let deadline = Clock.now + limits.departure
+        var rest = Self.ignoredOctets
+        while rest > 0 {
+            let more = try await client.read(upTo: rest, deadline: deadline)
+            guard !more.isEmpty else { return }
+            rest -= more.count
+        }
+    }
+
+    // MARK: - Replies
+
+    private func reply(to request: ScrapeRequest) async -> [UInt8] {
+        let isLast = !request.keepsConnection
+        switch request.verdict {
+        case .metrics(let form):
+            let body = await report().octets(form)
+            let head = Self.head("200 OK", isLast: isLast, type: form.contentType, body.count)
+            return request.isHead ? head : head + body
+        case .malformed: return Self.head("400 Bad Request", isLast: isLast)
+        case .notFound: return Self.head("404 Not Found", isLast: isLast)
+        case .notAllowed:
+            return Self.head("405 Method Not Allowed", isLast: isLast, more: "Allow: GET, HEAD\r\n")
+        case .hasBody: return Self.head("413 Content Too Large", isLast: isLast)
+        case .wrongVersion: return Self.head("505 HTTP Version Not Supported", isLast: isLast)
+        }
+    }
+
+    /// Returns the head of a reply (RFC 9112 §4), without a date because the clock may be wrong.
+    private static func head(
+        _ status: String,
+        isLast: Bool,
+        more: String = "",
+        type: String? = nil,
+        _ count: Int = 0
+    ) -> [UInt8] {
+        let contentType = type.map { "Content-Type: \($0)\r\n" } ?? ""
+        let close = isLast ? "Connection: close\r\n" : ""
+        return Array(
+            "HTTP/1.1 \(status)\r\n\(contentType)Content-Length: \(count)\r\n\(more)\(close)\r\n"
+                .utf8
+        )
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+package import Logging
+package import Net
+
+/// Metrics servers of all configured addresses and paths.
+///
+/// A reload first binds new listeners, then serves them and closes those that the settings no
+/// longer name; unchanged ones keep their sockets and clients (as in `ListenerManager`).
+@ServiceLoop
+package final class ScrapePoints {
+    /// Listeners that are bound but not served yet; closed when the value is released.
+    package struct Bound {
+        fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
+    }
+
+    private var servers: [MetricsServer] = []
+    private let logger: Logger
+    private let report: @ServiceLoop () -> MetricsReport
+
+    /// Makes an empty list of servers.
+    ///
+    /// - Parameter report: returns the current metrics.
+    package init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
+        self.logger = logger
+        self.report = report
+    }
+
+    /// Binds the listeners that are in the settings and not open yet.
+    ///
+    /// - Throws: `MetricsListenError`; then no new listener is bound.
+    package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
+        var bound = Bound()
+        for place in settings.listen where !servers.contains(where: { $0.place == place }) {
+            do throws(SocketError) {
+                let listener =
+                    switch place {
+                    case .address(let address): try StreamListener(binding: address)
+                    case .path(let path): try socket(path, settings)
+                    }
+                bound.listeners.append((place, listener))
+            } catch {
+                throw MetricsListenError(place: place, error: error)
+            }
+        }
+        return bound
+    }
+
+    private func socket(
+        _ path: String,
+        _ settings: MetricsSettings
+    ) throws(SocketError) -> StreamListener {
+        let socket = try GroupSocket.open(
+            "metrics",
+            path: path,
+            mode: UInt32(settings.mode),
+            group: settings.group
+        )
+        if let warning = socket.warning { logger.warning("\(warning)") }
+        return socket.listener
+    }
+
+    /// Starts to serve `bound`, and stops the servers that the settings do not name.
+    package func serve(_ bound: Bound, as settings: MetricsSettings) {
+        for server in servers where !settings.listen.contains(server.place) {
+            logger.notice("metrics: no longer served at \(server.place)")
+            server.stop()
+        }
+        servers.removeAll { !settings.listen.contains($0.place) }
+        for (place, listener) in bound.listeners {
+            let server = MetricsServer(listener, at: place, logger: logger, report)
+            let shown = server.address.map { "http://\($0)/metrics" } ?? "\(place)"
+            logger.notice("metrics: served at \(shown)")
+            servers.append(server)
+            ServiceLoop.task { await server.run() }
+        }
+    }
+
+    package func stop() {
+        for server in servers { server.stop() }
+        servers = []
+    }
+}
+
+/// Failure to listen for metrics scrapes.
+package struct MetricsListenError: Error, CustomStringConvertible {
+    fileprivate let place: MetricsPlace
+    fileprivate let error: SocketError
+
+    package var description: String {
+        "cannot serve metrics at \(place): "
+            + (error.isAddressInUse ? "address already in use" : "\(error)")
+    }
+}

@@ -1,0 +1,88 @@
+package import Control
+internal import DaemonLog
+// SPDX-License-Identifier: Apache-2.0
+package import Frontend
+package import Logging
+package import Net
+package import Resolver
+
+/// Log of every query, for `log.queries`.
+///
+/// The log reads the rings in which threads record their queries, so that it does not slow down
+/// answers. Queries that arrive faster than it reads are lost; their number is logged.
+@ServiceLoop
+package final class QueryLog {
+    /// Returns the current rings and the names of the answer sources.
+    package typealias Source =
+        @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
+
+    /// Minimum time between two warnings about lost queries.
+    private static let complaintInterval: Duration = .seconds(60)
+
+    private let logger: Logger
+    private let clocks: Clocks
+    private let source: Source
+    private var reader: RecentReader?
+    private var task: Task<Void, Never>?
+
+    /// Number of lost queries: since the start, and since the last warning.
+    package private(set) var missed: UInt64 = 0
+    private var unsaid: UInt64 = 0
+    private var saidAt: ContinuousClock.Instant?
+
+    package init(_ logger: Logger, _ clocks: Clocks, _ source: @escaping Source) {
+        self.logger = logger
+        self.clocks = clocks
+        self.source = source
+    }
+
+    /// Switches the log on, from the next query on, or off, after logging what has arrived.
+    package func use(_ isWanted: Bool) {
+        if isWanted, task == nil {
+            reader = RecentReader(startingAt: source().recent)
+            task = ServiceLoop.task { [self] in
+                // The task ends only when it is cancelled.
+                while (try? await clocks.sleep(clocks.now() + RecentReader.interval)) != nil {
+                    look()
+                }
+            }
+        } else if !isWanted, task != nil {
+            task?.cancel()
+            task = nil
+            look()
+            reader = nil
+            complain()
+        }
+    }
+
+    /// Logs the queries since the last call.
+    private func look() {
+        let (recent, origins) = source()
+        guard let news = reader?.news(of: recent) else { return }
+        let reply = RecentList(news, clocks, origins)
+            .events(passing: QueryFilter(), most: RecentReader.mostEvents)
+        for query in reply.queries { Self.log(query, to: logger) }
+        missed += reply.missed
+        unsaid += reply.missed
+        if saidAt.map({ clocks.now() >= $0 + Self.complaintInterval }) ?? true { complain() }
+    }
+
+    private func complain() {
+        guard unsaid > 0 else { return }
+        logger.warning("log: \(unsaid) queries were not logged, because they arrived too fast")
+        unsaid = 0
+        saidAt = clocks.now()
+    }
+
+    package static func log(_ query: QueryEvent, to logger: Logger) {
+        var fields: Logger.Metadata = [
+            "name": "\(query.name)", "type": "\(query.type)", "rcode": "\(query.rcode)",
+            "source": "\(query.source)", "transport": "\(query.transport)",
+            "client": "\(query.client)", "took-us": "\(query.tookUs)",
+        ]
+        if let server = query.server { fields["server"] = "\(server)" }
+        if let fallback = query.fallback { fields["fallback"] = "\(fallback)" }
+        for flag in query.flags { fields[flag] = "yes" }
+        logger.log(level: .info, "query", metadata: fields, source: LogSink.queries)
+    }
+}

@@ -1,0 +1,259 @@
+internal import Configuration
+internal import Control
+internal import DNSCache
+internal import DNSWire
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import HTTPDNS
+internal import Net
+internal import Resolver
+internal import Upstream
+
+extension ExplainReply {
+    @ServiceLoop
+    init(_ decision: Decision, _ origins: AnswerSourceRegistry, now: ContinuousClock.Instant) {
+        let question = decision.query.question
+        self.init(name: "\(question.name)", type: "\(question.type)")
+        route = decision.match.map { ExplainedRoute($0, decision.course) }
+        answer = decision.answer(origins)
+        cost = ExplainedCost(decision)
+        steps = [
+            decision.questionStep, decision.hostsStep, decision.specialStep, decision.routeStep,
+            decision.cacheStep(origins),
+        ]
+        guard decision.own == nil else { return }
+        if decision.match.map({ !$0.route.vendors.isEmpty }) ?? false {
+            steps.append(decision.vendorsStep(now))
+        }
+        steps.append(decision.upstreamsStep(now))
+    }
+}
+
+extension ExplainedRoute {
+    fileprivate init(_ match: RouteTable.Match, _ course: Decision.ResolutionPlan) {
+        self.init(
+            place: match.route.place,
+            pattern: match.pattern.text,
+            vendors: match.route.vendors.map(\.name),
+            silent: course.vendors.filter(\.isPassedOver).map(\.client.name),
+            upstreams: match.route.upstreams?.members.map(\.name) ?? [],
+            fallback: match.route.fallsBack ? "upstream" : "none"
+        )
+    }
+}
+
+extension ExplainedCost {
+    /// Computes the cost of the next query and of the one after it.
+    @ServiceLoop
+    fileprivate init(_ decision: Decision) {
+        self.init()
+        if decision.asks {
+            let asked = decision.trials + (decision.payee.map { [$0] } ?? [])
+            vendor = asked.last?.name
+            billableCalls = asked.count { $0.facts.isBillable }
+        }
+        guard let hit = decision.hit else { return }
+        nextSeconds = Int(clamping: hit.refreshIn ?? hit.remaining)
+        nextBy = hit.refreshIn == nil ? "query" : "refresh"
+        let next = decision.course.firstAsked
+        vendor = next?.name
+        nextBillableCalls = next?.facts.isBillable ?? false ? 1 : 0
+    }
+}
+
+// MARK: - Steps
+
+extension Decision {
+    /// The answer; nil if a vendor or an upstream must be queried.
+    fileprivate func answer(_ origins: AnswerSourceRegistry) -> Resolved? {
+        if let hit { return Resolved(hit, origins) }
+        let question = query.question
+        if let own { return Resolved(own.answer, to: question, origins) }
+        if let lastResort, lastResort.patience == nil {
+            return Resolved(lastResort.entry, staleTTL: lastResort.ttl, origins)
+        }
+        return course.refusal.map { Resolved($0, to: question, origins) }
+    }
+
+    fileprivate var questionStep: ExplainStep {
+        let question = query.question
+        let isOdd = question.type.isAddress && !question.name.isHostname
+        return ExplainStep(
+            "question",
+            "\(question.name) IN \(question.type)",
+            notes: isOdd ? ["not a host name: no vendor is queried"] : []
+        )
+    }
+
+    fileprivate var hostsStep: ExplainStep {
+        let isAnswer = own?.stage == .hosts
+        return ExplainStep("hosts", isAnswer ? "answers: static address" : "no match")
+    }
+
+    fileprivate var specialStep: ExplainStep {
+        let result =
+            switch own?.stage {
+            case .types: "answers: the query type is not a record type"
+            case .specialNames: "answers: special-use name, never forwarded"
+            case .suppressing: "answers: AAAA is suppressed (answers.aaaa)"
+            case .hosts, nil: "no match"
+            }
+        return ExplainStep("special", result)
+    }
+
+    fileprivate var routeStep: ExplainStep {
+        let notes = passedOver.map { "\($0.place): excluded by `except`" }
+        guard let match else { return ExplainStep("route", "no matching route", notes: notes) }
+        return ExplainStep("route", match.text, notes: notes)
+    }
+
+    fileprivate func cacheStep(_ origins: AnswerSourceRegistry) -> ExplainStep {
+        guard let entry = hit ?? lastResort?.entry else {
+            let result = isAsked ? "miss; waits for the same query in flight" : "miss"
+            return ExplainStep("cache", result)
+        }
+        let outcome = QueryOutcome(
+            rcode: entry.rcode.rawValue,
+            isEmpty: entry.isNegative && entry.rcode == .noError
+        )
+        var notes = ["from \(origins.name(entry.server)), \(entry.age) s ago"]
+        if outcome == .noData, entry.source == .vendor {
+            notes.append("nodata: the vendor has addresses of the other family only")
+        }
+        if hit != nil {
+            return ExplainStep(
+                "cache",
+                "hit: \(outcome.name), \(entry.remaining) s left, \(entry.hits) hits",
+                notes: notes
+            )
+        }
+        notes.append(
+            lastResort?.patience.map { patience in
+                "served with TTL \(lastResort?.ttl ?? 0) if no better answer arrives within "
+                    + "\(Int(patience / .milliseconds(1))) ms"
+            } ?? "served immediately: a recent failure is cached"
+        )
+        return ExplainStep(
+            "cache",
+            "stale: \(outcome.name), usable for \(entry.staleRemaining) s more",
+            notes: notes
+        )
+    }
+
+    @ServiceLoop
+    fileprivate func vendorsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
+        guard !course.vendors.isEmpty else {
+            return ExplainStep("vendors", "not queried: vendors have addresses of host names only")
+        }
+        let notes = course.vendors.map { "\($0.client.name): \($0.standing(now))" }
+        if let emptyVendor = course.emptyVendor {
+            let why = "not queried: \(emptyVendor) had no address for the name recently"
+            return ExplainStep("vendors", why, notes: notes)
+        }
+        let result =
+            if !asks {
+                "not queried now"
+            } else {
+                payee != nil
+                    ? "queried in this order"
+                    : course.vendors.contains(where: \.isPassedOver)
+                        ? "no vendor responds: not waited for" : "none is queried: all unavailable"
+            }
+        return ExplainStep("vendors", result, notes: notes)
+    }
+
+    @ServiceLoop
+    fileprivate func upstreamsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
+        if let refusal = course.refusal {
+            let why = refusal.explanation?.text ?? "answered locally"
+            return ExplainStep("upstreams", "not queried: \(why)")
+        }
+        guard course.asksUpstreams else {
+            return ExplainStep("upstreams", "not queried: the route has no fallback")
+        }
+        var notes = course.upstreams.map { server, condition in
+            let label = server.isProtected ? "" : " (unprotected)"
+            return "\(server.name) \(server.url)\(label): \(condition.text(now))"
+        }
+        if course.alignsHints { notes.append("address hints are replaced by resolved addresses") }
+        let result =
+            if course.upstreams.isEmpty {
+                "none is configured: SERVFAIL"
+            } else if !asks {
+                "not queried now"
+            } else {
+                course.vendors.isEmpty
+                    ? "queried in this order" : "queried in this order if no vendor has addresses"
+            }
+        return ExplainStep("upstreams", result, notes: notes)
+    }
+}
+
+// MARK: - Words
+
+extension RouteTable.Match {
+    fileprivate var text: String {
+        var parts: [String] = []
+        if !route.vendors.isEmpty {
+            let names = route.vendors.map(\.name).joined(separator: ", ")
+            parts.append("vendors \(names) (fallback: \(route.fallsBack ? "upstream" : "none"))")
+        }
+        if let upstreams = route.upstreams {
+            parts.append("upstreams " + upstreams.members.map(\.name).joined(separator: ", "))
+        }
+        return place + ": " + parts.joined(separator: ", ")
+    }
+
+    fileprivate var place: String { "\(route.place) `\(pattern.text)`" }
+}
+
+extension RoutePattern {
+    var text: String {
+        let form: DomainPattern.Form =
+            switch self {
+            case .suffix: .suffix
+            case .exact: .exact
+            case .below: .below
+            }
+        return "\(DomainPattern(form, domain))"
+    }
+}
+
+extension Decision.Candidate {
+    /// Describes the server and the cost of a query to the vendor, or why it is not queried.
+    @ServiceLoop
+    fileprivate func standing(_ now: ContinuousClock.Instant) -> String {
+        let (statistics, facts) = (client.statistics, client.facts)
+        guard let rest = VendorRest(state, dayEndsIn: statistics.dayEndsIn, now: now) else {
+            let price = facts.isBillable ? "a billable call" : "a call that is not billed"
+            guard !isPassedOver else {
+                return "not responding: clients do not wait for it; "
+                    + "one probe per second, \(price)"
+            }
+            let current = statistics.servers.first(where: \.isCurrent).map { "\($0.address)" }
+            let label = facts.isProtected ? "" : " (unprotected)"
+            return "\(current ?? "") first\(label), \(price)"
+                + (facts.pairsFamilies ? " for A and AAAA" : "")
+        }
+        let why =
+            switch rest.by {
+            case .operator: "paused by an operator"
+            case .account: "account refused (\(rest.error ?? ""))"
+            case .limit: "all servers returned HTTP 429"
+            case .budget: "daily budget spent"
+            }
+        return "not queried: \(why)" + (rest.forSeconds.map { ", for \($0) s more" } ?? "")
+    }
+}
+
+extension ServerCondition {
+    fileprivate func text(_ now: ContinuousClock.Instant) -> String {
+        switch self {
+        case .up: "up"
+        case .rests(let until, let error):
+            "backing off (\(error)), for \(until.seconds(from: now)) s more"
+        case .loops: "forwarding loop to this server"
+        case .paused: "paused by an operator"
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+
+/// Result of a reload or of its check.
+package struct ReloadOutcome: Sendable {
+    /// True if the settings are in force, except those that need a restart.
+    package var isApplied = false
+
+    package var problems: [SettingsProblem] = []
+
+    package var warnings: [SettingsProblem] = []
+
+    /// First `listedChanges` differences from the previous settings.
+    package var changes: [SettingsChange] = []
+
+    package var unlistedChanges = 0
+
+    /// Maximum number of listed changes; a longer reply would block the service loop.
+    package static let listedChanges = 1_000
+
+    /// Changed options that are read only at the start.
+    package var needsRestart: [String] = []
+
+    /// True if a secret is a systemd credential, which is copied only when the service starts.
+    package var usesCredentials = false
+
+    package var removedAnswers = 0
+
+    package init(
+        problems: [SettingsProblem] = [],
+        warnings: [SettingsProblem] = [],
+        changes: [SettingsChange] = [],
+        unlistedChanges: Int = 0,
+        needsRestart: [String] = [],
+        usesCredentials: Bool = false
+    ) {
+        self.problems = problems
+        self.warnings = warnings
+        self.changes = changes
+        self.unlistedChanges = unlistedChanges
+        self.needsRestart = needsRestart
+        self.usesCredentials = usesCredentials
+    }
+}
+
+extension ReloadOutcome {
+    /// Notes for the operator; at most one.
+    package var notes: [String] {
+        guard usesCredentials, !changes.contains(where: { $0.kind == .secret }) else { return [] }
+        return [
+            "credentials were not reloaded: systemd copies them when the service starts; "
+                + "after changing one, run `systemctl restart httpdnsd`"
+        ]
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Control
+internal import Net
+
+extension ResolvConf {
+    /// Reads resolv.conf(5), and checks if its first server is this daemon, or systemd-resolved
+    /// with this daemon as its server.
+    ///
+    /// - Parameters:
+    ///   - addresses: listen addresses of the daemon.
+    ///   - root: prefix of all paths; empty except in tests.
+    init(pointingAt addresses: [SocketAddress], root: String = "") {
+        self.init()
+        guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
+        nameservers = found
+        guard let first = found.first else { return }
+        if Self.names(first, oneOf: addresses) {
+            pointsHere = true
+        } else if first == "127.0.0.53" || first == "127.0.0.54" {
+            // Servers of systemd-resolved, global ones first, without those on other ports.
+            let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
+            let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
+            let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }
+            let asked =
+                uplinks.first
+                ?? setting.map { $0.dropFirst(4).prefix { $0 != " " } }
+                .map(String.init)
+            pointsHere = asked.map { Self.names($0, oneOf: addresses) } ?? false
+            if pointsHere == true { by = "systemd-resolved" }
+        } else if SocketAddress(first, defaultPort: 53) != nil {
+            pointsHere = false
+        }
+    }
+
+    private static func servers(_ path: String) -> [String]? {
+        guard (try? RegularFile(path).read(atMost: maximumOctets)) != nil else { return nil }
+        return lines(path).compactMap { line in
+            let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
+            return words.count >= 2 && words[0] == "nameserver" ? String(words[1]) : nil
+        }
+    }
+
+    private static let maximumOctets = 64 << 10
+
+    private static func lines(_ path: String) -> [Substring] {
+        let octets = (try? RegularFile(path).read(atMost: maximumOctets)) ?? []
+        return String(decoding: octets, as: UTF8.self).split(separator: "\n")
+    }
+
+    /// Returns true if `text` is a listen address of the daemon.
+    private static func names(_ text: String, oneOf addresses: [SocketAddress]) -> Bool {
+        guard let server = SocketAddress(text, defaultPort: 53) else { return false }
+        return addresses.contains { address in
+            address.port == server.port
+                && (address.octets == server.octets || address.octets.allSatisfy { $0 == 0 })
+        }
+    }
+}

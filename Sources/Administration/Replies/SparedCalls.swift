@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import Net
+internal import Resolver
+
+/// Calls avoided by the cache and the resolver, by vendor.
+///
+/// The vendor client itself counts lookups that share a call.
+struct SparedCalls {
+    /// Cache hits that would otherwise need the vendor.
+    private(set) var cached: [String: UInt64] = [:]
+
+    /// Queries merged into a query in flight to the vendor.
+    private(set) var merged: [String: UInt64] = [:]
+
+    /// Queries for the other address family, when the vendor had no address for the name.
+    let paired: [String: UInt64]
+
+    /// Private addresses removed from the vendor's answers.
+    let dropped: [String: UInt64]
+
+    @ServiceLoop
+    init(_ state: DaemonState) {
+        let resolver = state.resolver
+        paired = resolver.vendors.numbers.pairedByVendor
+        dropped = resolver.vendors.numbers.droppedByVendor
+        for (number, hits) in state.cache.hitsByServer.enumerated() where hits > 0 {
+            guard let vendor = resolver.origins.vendor(UInt16(number)) else { continue }
+            cached[vendor, default: 0] += hits
+        }
+        for (number, count) in resolver.merging.mergedByOrigin {
+            guard let vendor = resolver.origins.vendor(number) else { continue }
+            merged[vendor, default: 0] += count
+        }
+    }
+}

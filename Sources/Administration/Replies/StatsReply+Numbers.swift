@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import DNSCache
+internal import HTTPDNS
+internal import Net
+internal import Resolver
+internal import Upstream
+
+// Conversion of counters to the messages of the control protocol.
+
+extension LatencyQuantiles {
+    init(_ sum: LatencySum) {
+        self.init(
+            count: sum.count,
+            p50: sum.quantile(0.5),
+            p90: sum.quantile(0.9),
+            p99: sum.quantile(0.99),
+            p999: sum.quantile(0.999),
+            max: sum.longest
+        )
+    }
+}
+
+extension NetworkStats {
+    init(_ numbers: NetworkEvents, now: ContinuousClock.Instant) {
+        self.init()
+        changes = numbers.changes
+        resumes = numbers.resumes
+        lastAgeSeconds = numbers.latest.map { Int((now - $0).components.seconds) }
+    }
+}
+
+extension RefreshStats {
+    init(_ numbers: RefreshNumbers) {
+        self.init()
+        started = numbers.started
+        done = numbers.done
+        failed = numbers.failed
+        overBudget = numbers.overBudget
+        held = numbers.held
+    }
+}
+
+extension CacheStats {
+    /// Omits hits and misses, which `QueryCounters` counts.
+    init(_ numbers: CacheNumbers) {
+        self.init()
+        entries = numbers.entries
+        octets = numbers.octets
+        limitOctets = numbers.limitOctets
+        indexOctets = numbers.indexOctets
+        insertions = numbers.insertions
+        evictions = numbers.evictions
+        expired = numbers.expired
+        negativeEntries = numbers.negativeEntries
+    }
+}
+
+extension VendorStats {
+    /// - Parameters:
+    ///   - spared: calls avoided outside the vendor client.
+    ///   - routes: names of the routes.
+    init(
+        name: String,
+        _ statistics: VendorStatistics,
+        spared: SparedCalls,
+        routes: RouteNames
+    ) {
+        // Assigned through a variable: in an initialiser the observers that fill the fields with the
+        // new names do not run.
+        var reply = Self(name: name)
+        reply.protected = statistics.isProtected
+        reply.lookups = statistics.calls
+        reply.successes = statistics.successes
+        reply.empty = statistics.empty
+        reply.unanswered = statistics.failures + statistics.cancelled
+        reply.calls = statistics.tries
+        reply.billableCalls = statistics.billable
+        reply.billableNames = statistics.billableNames
+        reply.routes = routes.costs(statistics.billableByRoute)
+        for (kind, count) in statistics.failuresByKind { reply.failures[kind.rawValue] = count }
+        reply.connectionsOpened = statistics.connectionsOpened
+        reply.connectionsReused = statistics.connectionsReused
+        reply.avoided = [
+            "cached": spared.cached[name, default: 0],
+            "merged": statistics.merged + spared.merged[name, default: 0],
+            "paired": statistics.paired + spared.paired[name, default: 0],
+            "batched": statistics.batched,
+        ]
+        reply.dropped = [
+            "private": spared.dropped[name, default: 0], "unusable": statistics.droppedAddresses,
+        ]
+        reply.budget = BudgetStatus(statistics)
+        self = reply
+    }
+}
+
+extension UpstreamStats {
+    @ServiceLoop
+    init(_ upstream: any Forwarding) {
+        var reply = Self(name: upstream.name, protected: upstream.isProtected)
+        let numbers = upstream.numbers
+        reply.queries = numbers.queries
+        reply.successes = numbers.successes
+        reply.failures = numbers.failures
+        reply.tcpRetries = numbers.tcpRetries
+        reply.foreignReplies = numbers.foreignReplies
+        reply.connectionsOpened = numbers.connectionsOpened
+        reply.connectionsReused = numbers.connectionsReused
+        self = reply
+    }
+}

@@ -1,0 +1,88 @@
+internal import Control
+internal import DNSCache
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import Glibc
+internal import HTTPDNS
+internal import Net
+
+extension StatusReply {
+    @ServiceLoop
+    init(_ state: DaemonState, uptimeSeconds: Int, now: ContinuousClock.Instant) {
+        let vendors = state.vendors.map {
+            VendorStatus($0.settings, $0.client.statistics, now: now)
+        }
+        let upstreams = state.upstreams.map {
+            UpstreamStatus($0, state.upstreamHealth, now: now)
+        }
+        let reload = state.reloadProblem.map {
+            "the last reload failed, the old configuration is in force: \($0)"
+        }
+        let problems =
+            [reload].compactMap(\.self) + vendors.compactMap(\.problem)
+            + upstreams.compactMap(\.problem)
+        self.init(
+            state: problems.isEmpty ? .ready : .degraded,
+            version: Product.version,
+            pid: Int(getpid()),
+            uptimeSeconds: uptimeSeconds
+        )
+        listeners = state.listeners.flatMap { listener in
+            ["udp", "tcp"].map { transport in
+                ListenerStatus(
+                    address: "\(listener.address)",
+                    transport: transport,
+                    origin: listener.isPassed ? "socket-activation" : "settings"
+                )
+            }
+        }
+        self.vendors = vendors
+        self.upstreams = upstreams
+        let numbers = state.cache.numbers
+        cache = CacheUsage(
+            entries: numbers.entries,
+            octets: numbers.octets,
+            limitOctets: numbers.limitOctets
+        )
+        cache.snapshot = state.cacheFile.map { SnapshotStatus($0, now: now) }
+        network = NetworkStats(state.network, now: now)
+        state.accelerator.collect()
+        acceleration = state.accelerator.status
+        resolvConf = ResolvConf(pointingAt: state.listeners.map(\.address))
+        self.problems = problems
+    }
+}
+
+extension SnapshotStatus {
+    init(_ file: CacheFileState, now: ContinuousClock.Instant) {
+        self.init(path: file.path)
+        if let latest = file.latest {
+            ageSeconds = now.seconds(since: latest.instant)
+            entries = latest.entries
+            octets = UInt64(latest.octets)
+        }
+        lastError = file.fault
+    }
+}
+
+extension Duration {
+    /// Milliseconds, the unit of latencies in the control protocol.
+    var inMilliseconds: Double {
+        let parts = components
+        let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
+        return Double(microseconds) / 1_000
+    }
+}
+
+extension ContinuousClock.Instant {
+    func seconds(since earlier: ContinuousClock.Instant) -> Int {
+        Int((self - earlier).components.seconds)
+    }
+
+    /// Returns the seconds until this instant, rounded up; 0 if it has passed.
+    func seconds(from now: ContinuousClock.Instant) -> Int {
+        guard now < self else { return 0 }
+        let parts = (self - now).components
+        return Int(parts.seconds) + (parts.attoseconds > 0 ? 1 : 0)
+    }
+}

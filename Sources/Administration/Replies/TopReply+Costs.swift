@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Control
+internal import DNSWire
+internal import HTTPDNS
+internal import Net
+
+extension TopReply<NameCost> {
+    /// Makes the list of the names with the highest cost, of all vendors.
+    ///
+    /// - Parameter total: number of names in all billable calls.
+    @ServiceLoop
+    init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
+        let routes = state.routeNames
+        // The top names overall are among the top names of the single vendors.
+        let costs = state.vendors.flatMap { vendor in
+            vendor.client.costliestNames(count).map { entry in
+                NameCost(
+                    name: "\(entry.name)",
+                    vendor: vendor.settings.name,
+                    calls: entry.calls,
+                    excess: entry.excess,
+                    route: entry.route,
+                    domain: routes.domain(entry.route)
+                )
+            }
+        }
+        let order = costs.sorted {
+            ($1.calls, $0.name, $0.vendor) < ($0.calls, $1.name, $1.vendor)
+        }
+        self.init(
+            kind: .cost,
+            sinceSeconds: sinceSeconds,
+            total: total,
+            entries: Array(order.prefix(count))
+        )
+    }
+}

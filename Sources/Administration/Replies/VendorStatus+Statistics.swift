@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Control
+internal import HTTPDNS
+internal import Net
+
+extension VendorStatus {
+    /// Makes the status of a vendor.
+    ///
+    /// A vendor is down if its circuit breaker is open or the last call to every server failed.  It
+    /// is degraded if the last call to the current server failed, or its budget is spent.
+    init(
+        _ settings: VendorSettings,
+        _ statistics: VendorStatistics,
+        now: ContinuousClock.Instant
+    ) {
+        self.init(
+            name: settings.name,
+            kind: settings.account.kind.rawValue,
+            channel: settings.account.channel
+        )
+        protected = statistics.isProtected
+        calls = statistics.tries
+        billableCalls = statistics.billable
+        connectionsOpened = statistics.connectionsOpened
+        connectionsReused = statistics.connectionsReused
+        clockSkewSeconds = statistics.clockSkew.map { Int($0.components.seconds) }
+        refusedClockSkewSeconds = statistics.refusedClockSkew.map { Int($0.components.seconds) }
+        rest = VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
+        budget = BudgetStatus(statistics)
+        if statistics.refreshesAddresses {
+            refresh = AddressRefresh(
+                count: statistics.refreshes,
+                failures: statistics.refreshFailures,
+                lastAgeSeconds: statistics.refreshedAt.map { now.seconds(since: $0) },
+                error: statistics.refreshError.map { "\($0)" }
+            )
+        }
+        servers = statistics.servers.map { VendorServer($0, now: now) }
+        state = health
+    }
+
+    private var health: HealthStatus {
+        switch rest?.by {
+        case .operator: .paused
+        case .account, .limit: .down
+        case .budget: .degraded
+        case nil:
+            if servers.allSatisfy({ $0.state == .down }) {
+                .down
+            } else {
+                servers.contains { $0.current && $0.state == .down } ? .degraded : .up
+            }
+        }
+    }
+
+    /// Problem shown by `status`; nil if there is none, or if an operator paused the vendor.
+    var problem: String? {
+        switch rest?.by {
+        case .operator:
+            nil
+        case .account where refusedClockSkewSeconds != nil:
+            "vendor \(name): account refused: its clock is \(refusedClockSkewSeconds ?? 0) s ahead of "
+                + "this machine, too much to correct; set the clock of this machine (NTP)"
+        case .account:
+            "vendor \(name): account refused: \(rest?.error ?? ""); correct the account, then run "
+                + "`httpdnsctl resume \(name)`"
+        case .limit:
+            "vendor \(name): backing off: all servers returned HTTP 429"
+        case .budget:
+            "vendor \(name): daily budget of \(budget?.callsPerDay ?? 0) calls spent: fallbacks answer "
+                + "until midnight UTC, or until `vendors.\(name).budget` is raised"
+        case nil where state == .up:
+            nil
+        case nil:
+            "vendor \(name): not responding: "
+                + (servers.first { $0.current }?.lastError ?? "")
+        }
+    }
+}
+
+extension VendorRest {
+    /// Makes the reason why a vendor is not used; nil if it is used.
+    init?(
+        _ state: VendorStatistics.State,
+        dayEndsIn: Duration,
+        now: ContinuousClock.Instant
+    ) {
+        switch state {
+        case .open:
+            return nil
+        case .paused:
+            self.init(by: .operator)
+        case .refused(let error, let until):
+            self.init(by: .account, forSeconds: until.seconds(from: now), error: "\(error)")
+        case .limited(let until):
+            self.init(by: .limit, forSeconds: until.seconds(from: now))
+        case .overBudget:
+            self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
+        }
+    }
+}
+
+extension BudgetStatus {
+    init?(_ statistics: VendorStatistics) {
+        guard let rule = statistics.budget else { return nil }
+        self.init(
+            callsPerDay: rule.callsPerDay,
+            spentToday: statistics.spentToday,
+            beyond: statistics.beyondBudget,
+            onlyWarns: rule.onExceeded == .warn,
+            dayEndsSeconds: Int(statistics.dayEndsIn.components.seconds)
+        )
+    }
+}
+
+extension PauseReply {
+    @ServiceLoop
+    init(_ client: VendorClient, changed: Bool, now: ContinuousClock.Instant) {
+        let statistics = client.statistics
+        self.init(
+            vendor: client.name,
+            changed: changed,
+            inFlight: statistics.inFlight,
+            rest: VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
+        )
+    }
+}
+
+extension VendorServer {
+    fileprivate init(_ server: ServerStatistics, now: ContinuousClock.Instant) {
+        // Assigned through a variable: in an initialiser the observers that fill the fields with the
+        // new names do not run.
+        var reply = Self(address: "\(server.address)", current: server.isCurrent)
+        let isResting = server.limitedUntil.map { now < $0 } ?? false
+        reply.state = server.failuresInRow > 0 || isResting ? .down : .up
+        reply.calls = server.tries
+        reply.failures = server.failures
+        reply.latencyMedian = server.medianLatency?.inMilliseconds
+        reply.lastError = server.lastError.map { "\($0)" }
+        reply.lastErrorAgeSeconds = server.lastErrorAt.map { now.seconds(since: $0) }
+        self = reply
+    }
+}

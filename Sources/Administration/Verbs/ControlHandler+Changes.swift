@@ -1,0 +1,120 @@
+internal import Configuration
+package import Control
+internal import DNSWire
+// SPDX-License-Identifier: Apache-2.0
+internal import DaemonLog
+internal import HTTPDNS
+internal import Logging
+internal import Net
+internal import Resolver
+internal import Upstream
+
+// MARK: - Pausing
+
+extension ControlHandler {
+    package func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        switch try server(subject) {
+        case .vendor(let client):
+            let before = client.statistics.state
+            client.pause()
+            return PauseReply(client, changed: before != .paused, now: clocks.now())
+        case .upstream(let name):
+            let changed = daemon.state.upstreamHealth.pause(name)
+            return PauseReply(upstream: name, changed: changed, isPaused: true)
+        }
+    }
+
+    package func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        switch try server(subject) {
+        case .vendor(let client):
+            let changed =
+                switch client.statistics.state {
+                case .paused, .refused: true
+                case .open, .limited, .overBudget: false
+                }
+            client.resume()
+            return PauseReply(client, changed: changed, now: clocks.now())
+        case .upstream(let name):
+            let changed = daemon.state.upstreamHealth.resume(name)
+            return PauseReply(upstream: name, changed: changed, isPaused: false)
+        }
+    }
+
+    /// Vendor or upstream of the settings.
+    private enum Server {
+        case vendor(VendorClient)
+        case upstream(String)
+    }
+
+    private func server(_ subject: PauseRequest.Subject) throws(MethodError) -> Server {
+        let clients = daemon.state.vendors.map(\.client)
+        let upstreams = daemon.state.upstreams.map(\.name)
+        let (name, what, isVendor, isUpstream) =
+            switch subject {
+            case .vendor(let name): (name, "vendor", true, false)
+            case .upstream(let name): (name, "upstream", false, true)
+            case .either(let name): (name, "vendor or upstream", true, true)
+            }
+        if isVendor, let client = clients.first(where: { $0.name == name }) {
+            return .vendor(client)
+        }
+        if isUpstream, upstreams.contains(name) { return .upstream(name) }
+        let names = (isVendor ? clients.map(\.name) : []) + (isUpstream ? upstreams : [])
+        let hint =
+            DidYouMean.hint(for: name, among: names)
+            ?? (names.isEmpty ? "none configured" : "configured: \(names.joined(separator: ", "))")
+        throw .notFound(what: "\(what) `\(name.shortened)` (\(hint))")
+    }
+}
+
+// MARK: - What is in force
+
+extension ControlHandler {
+    package func settings() async throws(MethodError) -> SettingsReply {
+        SettingsReply(file: daemon.settingsFile, text: daemon.state.settings.effectiveText)
+    }
+
+    package func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {
+        let routes = daemon.state.settings.routes
+        guard let text = request.name else {
+            return RoutesReply(routes: routes.map(RouteEntry.init))
+        }
+        let query = Query(question: Question(name: try Self.name(text, "name"), type: .a))
+        guard let match = daemon.state.resolver.preview(query).match,
+            let route = routes.first(where: { "\($0.place)" == match.route.place })
+        else { throw .notFound(what: "route of \(text.shortened)") }
+        return RoutesReply(routes: [RouteEntry(route)], pattern: match.pattern.text)
+    }
+
+    package func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {
+        guard let log = daemon.log else { throw .failed(reason: "this daemon has no log") }
+        if let text = request.level {
+            let words = Logger.Level.allCases.map(\.rawValue) + ["settings"]
+            guard words.contains(text) else {
+                let hint =
+                    DidYouMean.hint(for: text, among: words)
+                    ?? "valid: \(words.joined(separator: ", "))"
+                throw .invalidArgument(
+                    argument: "level",
+                    reason: "unknown level `\(text.shortened)`; \(hint)"
+                )
+            }
+            log.setLevel(Logger.Level(rawValue: text))
+        }
+        let levels = log.levels
+        return LogLevelReply(level: "\(levels.now)", settingsLevel: "\(levels.settings)")
+    }
+}
+
+extension RouteEntry {
+    fileprivate init(_ route: RouteSettings) {
+        self.init(
+            place: "\(route.place)",
+            domains: route.domains.map { "\($0)" },
+            except: route.except.map { "\($0)" },
+            vendors: route.vendors,
+            upstreams: route.upstreams,
+            fallback: route.fallback.rawValue
+        )
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+package import Control
+internal import DNSCache
+internal import DNSWire
+internal import Net
+internal import Resolver
+
+/// Verbs about single names and about the whole cache.
+extension ControlHandler {
+    package func explain(
+        _ request: ExplainRequest,
+        isLive: Bool
+    ) async throws(MethodError) -> ExplainReply {
+        let query = Query(
+            question: Question(
+                name: try Self.name(request.name, "name"),
+                type: try request.type.map(Self.type) ?? .a
+            )
+        )
+        let resolver = daemon.state.resolver
+        var reply = ExplainReply(resolver.preview(query), resolver.origins, now: clocks.now())
+        if isLive { reply.live = await LiveReport(asking: query, resolver, clocks) }
+        return reply
+    }
+
+    package func resolve(
+        _ request: ResolveRequest,
+        _ completion: Completion<ResolveReply>?
+    ) async throws -> ResolveReply {
+        let types = try request.type.map { [try Self.type($0)] } ?? [.a, .aaaa]
+        var names: [Name] = []
+        for name in request.names {
+            names.append(try Self.name(name, "names, `\(name.shortened)`"))
+        }
+        // Up to `resolvedTogether` names are in flight; results are sent in order.  If the client
+        // does not read, no further name is resolved.
+        var underWay: [Task<[Resolved], Never>] = []
+        var waiting = names[...]
+        var all: [Resolved] = []
+        while true {
+            while underWay.count < ControlLimits.resolvedTogether, let name = waiting.popFirst() {
+                underWay.append(ServiceLoop.task { [self] in await resolved(name, types) })
+            }
+            guard !underWay.isEmpty else { return ResolveReply(results: all) }
+            let results = await underWay.removeFirst().value
+            try Task.checkCancellation()
+            if let completion {
+                try await completion(ResolveReply(results: results))
+            } else {
+                all += results
+            }
+        }
+    }
+
+    package func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply {
+        let state = daemon.state
+        let (cache, origins) = (state.cache, state.resolver.origins)
+        var walk = CacheWalk(cache)
+        while let entries = walk.next(now: clocks.now()) {
+            guard !entries.isEmpty else { continue }
+            let shown = entries.map { CachedEntry($0, origins) }
+            try await completion(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
+            // Sending does not suspend if the socket accepts the reply: let other work run.
+            await Task.yield()
+            try Task.checkCancellation()
+        }
+        return DumpReply(entries: [], total: Int(cache.numbers.entries))
+    }
+
+    /// Resolves all types of a name concurrently.
+    private func resolved(_ name: Name, _ types: [RecordType]) async -> [Resolved] {
+        let asked = types.map { type in
+            ServiceLoop.task { [self] in await resolved(Question(name: name, type: type)) }
+        }
+        var results: [Resolved] = []
+        for task in asked { results.append(await task.value) }
+        return results
+    }
+
+    /// Resolves a question like a client's query.
+    private func resolved(_ question: Question) async -> Resolved {
+        let state = daemon.state
+        let (resolver, start) = (state.resolver, clocks.now())
+        let query = Query(question: question)
+        var result: Resolved
+        if let hit = resolver.hit(query) {
+            result = Resolved(hit, resolver.origins)
+        } else {
+            let answer = await resolver.resolve(query, deadline: start + ResolverLimits.total)
+            result = Resolved(answer, to: question, resolver.origins)
+        }
+        result.tookUs = Int((clocks.now() - start) / .microseconds(1))
+        return result
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+package import Control
+internal import DNSCache
+internal import DNSWire
+internal import Frontend
+internal import HTTPDNS
+package import Net
+internal import Resolver
+internal import Upstream
+
+/// Implementation of the `httpdnsctl` verbs; the files in `Replies` make the replies.
+@ServiceLoop
+package final class ControlHandler: ControlHandling {
+    unowned let daemon: any ManagedDaemon
+    let clocks: Clocks
+    private let start: ContinuousClock.Instant
+
+    /// Counters at the last reset.
+    private var zero = CounterSnapshot()
+    private var zeroAt: ContinuousClock.Instant
+
+    package init(_ daemon: any ManagedDaemon) {
+        self.daemon = daemon
+        clocks = daemon.state.clocks
+        start = clocks.now()
+        zeroAt = start
+    }
+
+    package func renameRoutes(_ name: (String) -> String) { zero.renameRoutes(name) }
+
+    // MARK: - Looking
+
+    package func status() async throws(MethodError) -> StatusReply {
+        StatusReply(daemon.state, uptimeSeconds: seconds(since: start), now: clocks.now())
+    }
+
+    package func stats(reset: Bool) async throws(MethodError) -> StatsReply {
+        let state = daemon.state
+        let now = CounterSnapshot(state)
+        let reply = now.reply(since: zero, seconds: seconds(since: zeroAt), state)
+        if reset {
+            zero = now
+            zeroAt = clocks.now()
+            for vendor in state.vendors { vendor.client.forgetCosts() }
+        }
+        return reply
+    }
+
+    package func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+        async throws
+    {
+        // Fixed schedule, independent of the reader's speed, so that rates cover equal intervals.
+        var next = clocks.now()
+        while true {
+            try await completion(try await stats(reset: false))
+            next = max(next + interval, clocks.now())
+            try await clocks.sleep(next)
+        }
+    }
+
+    package func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
+        let state = daemon.state
+        let name = try Self.name(request.name, "name")
+        var walk = CacheWalk(state.cache, .name(name, try request.type.map(Self.type)))
+        var entries: [CacheEntry] = []
+        while let found = walk.next(now: clocks.now()) {
+            entries += found
+            if !walk.isAtEnd { await clocks.lull() }
+        }
+        return LookupReply(
+            entries: entries.inOrder.map { entry in
+                CachedEntry(entry, state.resolver.origins)
+            }
+        )
+    }
+
+    package func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost> {
+        let state = daemon.state
+        return TopReply(
+            costliest: count,
+            total: CounterSnapshot(state).billableNames(since: zero),
+            sinceSeconds: seconds(since: zeroAt),
+            state
+        )
+    }
+
+    package func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
+        await recentQueries().slowest(count)
+    }
+
+    package func topQueries(
+        _ kind: TopRequest.Kind,
+        count: Int
+    ) async throws(MethodError) -> TopReply<QueryCount> {
+        await recentQueries().most(kind, count: count)
+    }
+
+    package func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>)
+        async throws
+    {
+        let state = daemon.state
+        let names = state.vendors.map(\.client.name) + state.upstreams.map(\.name)
+        let filter = try QueryFilter(request, names: names + ["hosts"])
+        try await daemon.state.accelerator.suspended {
+            try await watch(filter, request.count, completion)
+        }
+    }
+
+    private func watch(
+        _ filter: QueryFilter,
+        _ count: Int?,
+        _ completion: @escaping Completion<WatchReply>
+    ) async throws {
+        var reader = RecentReader(startingAt: daemon.state.recent)
+        var left = count ?? .max
+        // Tells the client that watching has begun.
+        try await completion(WatchReply(queries: []))
+        while left > 0 {
+            try await clocks.sleep(clocks.now() + RecentReader.interval)
+            let news = reader.news(of: daemon.state.recent)
+            let reply = RecentList(news, clocks, daemon.state.resolver.origins)
+                .events(passing: filter, most: min(left, RecentReader.mostEvents))
+            guard !reply.queries.isEmpty || reply.missed > 0 else { continue }
+            left -= reply.queries.count
+            try await completion(reply)
+        }
+    }
+
+    private func recentQueries() -> RecentList {
+        let state = daemon.state
+        state.accelerator.collect()
+        return RecentList(
+            RecentReader.all(of: state.recent),
+            clocks,
+            state.resolver.origins
+        )
+    }
+
+    package func version() async throws(MethodError) -> VersionReply {
+        LibraryVersions.reply
+    }
+
+    // MARK: - Changing
+
+    package func flush(
+        _ scope: FlushRequest.Scope,
+        soft: Bool
+    ) async throws(MethodError) -> FlushReply {
+        let state = daemon.state
+        let selection: AnswerCache.Selection
+        switch scope {
+        case .all: selection = .all
+        case .negative: selection = .negative
+        case .stale: selection = .stale
+        case .source(let source): selection = try self.selection(of: source)
+        case .tree(let name): selection = .tree(try Self.name(name, "tree"))
+        case .name(let name, let type):
+            selection = .name(try Self.name(name, "name"), try type.map(Self.type))
+        }
+        state.resolver.vendors.forget()
+        let sweep = CacheSweep(state.cache, selection, soft ? .markStale : .remove)
+        let count = await sweep.finish(clocks)
+        return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
+    }
+
+    package func reload() async throws(MethodError) -> ReloadReply {
+        ReloadReply(await daemon.reload())
+    }
+
+    package func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
+        ReloadReply(await daemon.rehearse(request.text.map { ($0, request.file ?? "text") }))
+    }
+
+    // MARK: - Arguments
+
+    /// Returns the selection of entries from one vendor or upstream, or from all of a kind.
+    private func selection(
+        of source: String
+    ) throws(MethodError) -> AnswerCache.Selection {
+        let state = daemon.state
+        let names = state.vendors.map(\.client.name) + state.upstreams.map(\.name)
+        if names.contains(source) {
+            return .servers(state.resolver.origins.numbers(of: source))
+        }
+        switch source {
+        case "vendor": return .source(.vendor)
+        case "upstream": return .source(.upstream)
+        default:
+            let hint =
+                DidYouMean.hint(for: source, among: names + ["vendor", "upstream"])
+                ?? "valid: \((names + ["vendor", "upstream"]).joined(separator: ", "))"
+            throw .notFound(what: "source `\(source.shortened)` (\(hint))")
+        }
+    }
+
+    static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {
+        do throws(NameTextError) {
+            return try Name(text)
+        } catch {
+            throw .invalidArgument(argument: argument, reason: "\(error)")
+        }
+    }
+
+    static func type(_ text: String) throws(MethodError) -> RecordType {
+        guard let type = RecordType(text) else {
+            throw .invalidArgument(
+                argument: "type",
+                reason: "unknown record type; use a name such as A, or TYPE65"
+            )
+        }
+        return type
+    }
+
+    private func seconds(since instant: ContinuousClock.Instant) -> Int {
+        Int((clocks.now() - instant).components.seconds)
+    }
+}

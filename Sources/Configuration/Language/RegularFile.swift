@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import HTTPDNS
+
+/// Open regular file: the checks and the content concern the same file.
+package struct RegularFile: ~Copyable {
+    private let descriptor: CInt
+
+    let mode: mode_t
+
+    /// Opens `path` for reading; does not block, even on a pipe without a writer.
+    package init(_ path: String) throws(FileError) {
+        // SAFETY: open reads the path as a C string, which Swift makes for the call.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw .system(errno) }
+        var status = stat()
+        // SAFETY: fstat fills the one structure it is given.
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw .system(code)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw .notRegular(FileError.Kind(status.st_mode))
+        }
+        self.descriptor = descriptor
+        mode = status.st_mode & 0o7777
+    }
+
+    deinit { close(descriptor) }
+
+    /// The content may be a secret: no copy of it stays in memory except the result.
+    package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
+        var octets: [UInt8] = []
+        // Avoids reallocation, which would leave copies behind.
+        octets.reserveCapacity(min(limit, 16_384))
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        defer { chunk.wipe() }
+        while true {
+            // SAFETY: read writes at most as many octets as `chunk` has.
+            let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .system(errno) }
+            if count == 0 { return octets }
+            octets += chunk[..<count]
+            guard octets.count <= limit else { throw .tooLong(limit: limit) }
+        }
+    }
+}
+
+/// Reason why a file could not be read.
+package enum FileError: Error, Hashable {
+    /// System call failed with this `errno`.
+    case system(CInt)
+
+    /// Directory, device or pipe.
+    case notRegular(Kind)
+
+    /// Users other than owner and group may read, write or execute the file.
+    case openToTheWorld
+
+    case tooLong(limit: Int)
+
+    case tooMany(limit: Int)
+
+    /// Type of a file that is not regular.
+    package enum Kind: Hashable {
+        case directory, pipe, other
+
+        /// Makes the type from a file mode (inode(7)).
+        init(_ mode: mode_t) {
+            switch mode & S_IFMT {
+            case S_IFDIR: self = .directory
+            case S_IFIFO: self = .pipe
+            default: self = .other
+            }
+        }
+    }
+
+    /// Message that follows the path of the file.
+    package var reason: String {
+        switch self {
+        case .system(let code):
+            // SAFETY: strerror returns a C string for any number.
+            "cannot be read: "
+                + (unsafe strerror(code).map { unsafe String(cString: $0) } ?? "\(code)")
+        case .notRegular(.directory): "is a directory, not a file"
+        case .notRegular(.pipe): "is a pipe; use a regular file, as each reload reads it again"
+        case .notRegular(.other): "is not a regular file"
+        case .openToTheWorld: "is accessible to all users of this machine"
+        case .tooLong(let limit):
+            "is longer than " + (limit >= 1 << 20 ? "\(limit >> 20) MiB" : "\(limit) octets")
+        case .tooMany(let limit): "contains more than \(limit) drop-ins"
+        }
+    }
+}

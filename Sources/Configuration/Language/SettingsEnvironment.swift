@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+package import Net
+
+/// Properties of the process that the settings depend on.
+package struct SettingsEnvironment: Sendable {
+    /// Directory of systemd credentials, `$CREDENTIALS_DIRECTORY`.
+    package var credentialsDirectory: String?
+
+    /// True if missing credentials are warnings, as for a check outside of the unit.
+    package var passesOverCredentials = false
+
+    /// True if libcurl supports HTTP/3; nil to query the installed libcurl.
+    package var hasHTTP3: Bool?
+
+    /// Returns true if an address belongs to this machine.
+    package var isLocal: @Sendable (SocketAddress) -> Bool
+
+    package init(
+        credentialsDirectory: String? = nil,
+        hasHTTP3: Bool? = nil,
+        isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false }
+    ) {
+        self.credentialsDirectory = credentialsDirectory
+        self.hasHTTP3 = hasHTTP3
+        self.isLocal = isLocal
+    }
+
+    /// The environment of this process.
+    package static var process: SettingsEnvironment {
+        // SAFETY: nothing in this program changes its environment, and the string is copied.
+        let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
+        return SettingsEnvironment(credentialsDirectory: directory) { address in
+            // A socket can only be bound to an address of this machine.
+            var address = address
+            address.port = 0
+            return (try? DatagramListener(binding: address, shared: false)) != nil
+        }
+    }
+
+    /// State directory of the systemd unit, the first of `$STATE_DIRECTORY`; nil if there is none.
+    package static var stateDirectory: String? {
+        // SAFETY: as above.
+        unsafe getenv("STATE_DIRECTORY").flatMap { list in
+            let first = unsafe String(cString: list).prefix { $0 != ":" }
+            return first.hasPrefix("/") ? String(first) : nil
+        }
+    }
+}
+
+/// Reason why a secret could not be read; contains no part of the secret.
+struct SecretError: Error, Hashable {
+    var message: String
+    var hint: String?
+
+    /// True if the secret cannot be checked here, because the process has no credentials.
+    var isUnavailable = false
+}
+
+// MARK: - Secrets
+
+extension SettingsEnvironment {
+    /// Maximum length of a secret, in octets; real ones have 8 to 64.
+    static let maximumSecretOctets = 4096
+
+    /// Reads a secret and removes the newline at its end.
+    func secret(from source: SecretSetting.Source) throws(SecretError) -> SecretSetting {
+        let path: String
+        switch source {
+        case .file(let file):
+            path = file
+        case .credential(let name):
+            guard let credentialsDirectory else {
+                throw SecretError(
+                    message: "there are no credentials: $CREDENTIALS_DIRECTORY is not set",
+                    hint: "systemd sets it for units with LoadCredential=\(name):PATH",
+                    isUnavailable: true
+                )
+            }
+            guard name != ".", name != ".." else {
+                throw SecretError(message: "`\(name)` is not a credential name")
+            }
+            path = credentialsDirectory + "/" + name
+        }
+
+        var octets: [UInt8]
+        do throws(FileError) {
+            let file = try RegularFile(path)
+            // systemd protects credentials by their directory, so the file mode does not matter.
+            if case .file = source, file.mode & 0o007 != 0 {
+                throw FileError.openToTheWorld
+            }
+            octets = try file.read(atMost: Self.maximumSecretOctets)
+        } catch {
+            throw SecretError(
+                message: "\(path) \(error.reason)",
+                hint: error == .openToTheWorld ? "run `chmod o= \(path)`" : nil
+            )
+        }
+        if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
+        if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
+        guard !octets.isEmpty else { throw SecretError(message: "\(path) is empty") }
+        return SecretSetting(wiping: &octets, source: source)
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+package import DNSWire
+import Net
+
+extension SettingsKind where Value == SocketAddress {
+    /// Makes a kind for IP addresses with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
+    static func address(defaultPort: UInt16) -> SettingsKind {
+        .scalar(
+            "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
+            schema: SettingsSchema.address,
+            read: { text throws(Mismatch) in try .literal(text, defaultPort: defaultPort) },
+            write: { .text($0.description) }
+        )
+    }
+
+    /// IP address with an optional port; port 0 means the default port of the protocol.
+    static var server: SettingsKind {
+        .scalar(
+            "an IP address, or IP:PORT",
+            schema: SettingsSchema.address,
+            read: { text throws(Mismatch) in
+                let address = try SocketAddress.literal(text, defaultPort: 0)
+                guard !address.ip.isUnspecified else { throw Mismatch() }
+                return address
+            },
+            write: { .text($0.port == 0 ? $0.host : $0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == IPAddress {
+    static var ip: SettingsKind {
+        .scalar(
+            "an IP address",
+            schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*$"#),
+            read: { text throws(Mismatch) in
+                guard let address = IPAddress(text) else { throw Mismatch() }
+                return address
+            },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SocketAddress {
+    package var ip: IPAddress {
+        guard let ip = IPAddress(octets: octets) else {
+            preconditionFailure("an address has 4 or 16 octets")
+        }
+        return ip
+    }
+
+    /// Reads an IP address with an optional port; the error for a host name has a hint.
+    static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
+        if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
+        let isName =
+            text.unicodeScalars.contains { $0.properties.isAlphabetic }
+            && text.count { $0 == ":" } <= 1
+        throw Mismatch(
+            hint: isName
+                ? "write its IP address: httpdnsd does not resolve names in its settings"
+                : nil
+        )
+    }
+}
+
+extension SettingsKind where Value == IPPrefix {
+    /// IP address or network, such as `192.0.2.0/24`.
+    static var prefix: SettingsKind {
+        .scalar(
+            "an IP address or a network such as 192.0.2.0/24",
+            schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
+            read: { text throws(Mismatch) in
+                if let prefix = IPPrefix(text) { return prefix }
+                // A common mistake with its own message: host bits are set.
+                let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+                guard parts.count == 2, let address = IPAddress(parts[0]),
+                    let length = Int(parts[1]),
+                    let meant = IPPrefix(containing: address, length: length)
+                else { throw Mismatch() }
+                throw Mismatch(
+                    message: "`\(text.shortened)` has host bits set",
+                    hint: "did you mean `\(meant)`?"
+                )
+            },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == DomainPattern {
+    /// Domain pattern: a domain with all names below it, `=` for one name, `*.` for names below.
+    static var domain: SettingsKind {
+        .scalar(
+            "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
+            schema: SettingsSchema.string(
+                #"^(\.|(=|\*\.)?([-0-9A-Z_a-z]|\\[!-~])([-./0-9A-Z_a-z]|\\[!-~])*)$"#
+            ),
+            read: { text throws(Mismatch) in try DomainPattern(reading: text) },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == Name {
+    static var domainName: SettingsKind {
+        .scalar(
+            "a name",
+            schema: SettingsSchema.string(#"^([-0-9A-Z_a-z]|\\[!-~])([-./0-9A-Z_a-z]|\\[!-~])*$"#),
+            read: { text throws(Mismatch) in
+                let pattern = try DomainPattern(reading: text)
+                guard pattern.form == .suffix, !pattern.domain.isRoot else { throw Mismatch() }
+                return pattern.domain
+            },
+            write: { .text($0.text) }
+        )
+    }
+}
+
+extension SettingsKind where Value == UpstreamURL {
+    static var upstreamURL: SettingsKind {
+        .scalar(
+            "a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP",
+            schema: SettingsSchema.string(
+                #"^(https://[^/?#@ ]+/[^#<>"` ]+|tls://[^/?#@ ]+/?"#
+                    + #"|(udp|tcp)://(\[[0-9A-Fa-f:.]+\]|[0-9.]+)(:[0-9]{1,5})?)$"#
+            ),
+            read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == WorkerCount {
+    /// Makes a kind for `auto` or a number of threads.
+    static func workers(_ range: ClosedRange<Int>) -> SettingsKind {
+        .scalar(
+            "`auto` or a whole number from \(range.lowerBound) to \(range.upperBound)",
+            schema: SettingsSchema.number(range, pattern: "^(auto|[0-9]+)$"),
+            read: { text throws(Mismatch) in
+                if text == "auto" { return .automatic }
+                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                    let count = Int(text), range.contains(count)
+                else { throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto"])) }
+                return .fixed(count)
+            },
+            write: { workers in
+                switch workers {
+                case .automatic: .text("auto")
+                case .fixed(let count): .text("\(count)")
+                }
+            }
+        )
+    }
+}
+
+extension SettingsKind where Value == String {
+    /// Makes a kind for names of vendors or upstreams; checks look for their definitions.
+    static func name(of what: String) -> SettingsKind {
+        .scalar(
+            what,
+            schema: SettingsSchema.string(EntryName.pattern),
+            read: { text throws(Mismatch) in
+                guard EntryName.isValid(text) else {
+                    throw Mismatch(
+                        message: "`\(text.shortened)` is not a name",
+                        hint: EntryName.rule
+                    )
+                }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+
+    static func path(maximumOctets: Int = SettingsLimits.pathOctets) -> SettingsKind {
+        .scalar(
+            "an absolute path of up to \(maximumOctets) octets",
+            schema: SettingsSchema.string("^/", longest: maximumOctets),
+            read: { text throws(Mismatch) in
+                guard text.hasPrefix("/"), text.utf8.count <= maximumOctets else {
+                    throw Mismatch()
+                }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+
+    /// Host name of a certificate.
+    static var hostName: SettingsKind {
+        .scalar(
+            "a host name",
+            schema: SettingsSchema.string(#"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"#),
+            read: { text throws(Mismatch) in
+                let name = try DomainPattern(reading: text)
+                guard name.form == .suffix, name.domain.isHostname, IPAddress(text) == nil else {
+                    throw Mismatch()
+                }
+                return name.domain.text
+            },
+            write: { .text($0) }
+        )
+    }
+
+    static var group: SettingsKind {
+        .scalar(
+            "the name of a group",
+            schema: SettingsSchema.group,
+            read: { text throws(Mismatch) in
+                guard (1...32).contains(text.utf8.count),
+                    !text.contains(where: { ": /".contains($0) })
+                else { throw Mismatch() }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Place in a settings file; lines and columns count from 1.
+package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
+    /// File: the path on the command line, or of a drop-in.
+    package var file: String
+
+    /// Line, or 0 if the setting is not from a file.
+    package var line: Int
+
+    /// Column, in Unicode scalars.
+    package var column: Int
+
+    /// Makes a place; without arguments, the place of a setting that is not from a file.
+    package init(file: String = "", line: Int = 0, column: Int = 0) {
+        self.file = file
+        self.line = line
+        self.column = column
+    }
+
+    /// The form `file:line`.
+    package var description: String { "\(file):\(line)" }
+}
+
+/// Error or warning about a settings file.
+package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
+    /// File: the path on the command line, or of a drop-in.
+    package var file: String
+
+    /// Line, counted from 1, or 0 for the whole file.
+    package var line: Int
+
+    /// Column in Unicode scalars, counted from 1, or 0 for the whole file.
+    package var column: Int
+
+    /// Description of the problem; never contains the value of a secret.
+    package var message: String
+
+    /// Hint for a correction, such as "did you mean `listen`?".
+    package var hint: String?
+
+    package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.message = message
+        self.hint = hint
+    }
+
+    /// The form `file:line:column: message (hint)`, on one line.
+    package var description: String {
+        let place = line == 0 ? file : "\(file):\(line):\(column)"
+        return "\(place): \(message)" + (hint.map { " (\($0))" } ?? "")
+    }
+}
+
+/// All errors of the settings files, in the order of files and lines.
+package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Errors, at least one.
+    package var problems: [SettingsProblem]
+
+    /// Warnings.
+    package var warnings: [SettingsProblem] = []
+
+    package init(problems: [SettingsProblem], warnings: [SettingsProblem] = []) {
+        self.problems = problems
+        self.warnings = warnings
+    }
+
+    /// Errors, one per line.
+    package var description: String {
+        problems.map(\.description).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Builds the tree of a YAML text, and refuses YAML features that settings do not need.
+///
+/// Anchors, aliases and tags are refused: without aliases, a text cannot expand in memory. Also
+/// refused are keys that are not plain text, duplicate keys, and a second document. These errors
+/// are reported together; a syntax error ends the reading.
+struct YAMLReader {
+    /// Maximum length of a text, in octets (16 MiB): 100,000 routes of one line each take 10 MB.
+    static let maximumOctets = 16 << 20
+
+    /// Maximum nesting depth; the settings need 5.
+    static let maximumDepth = 16
+
+    /// Tree, or nil if the text is empty or could not be parsed to its end.
+    private(set) var root: YAMLNode?
+
+    /// Errors, in the order of the text.
+    private(set) var complaints: [YAMLComplaint] = []
+
+    /// Makes a reader of a file that could not be read.
+    init(complaint: YAMLComplaint) { complaints = [complaint] }
+
+    /// Reads `octets` of the file with the index `file`.
+    init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets) {
+        do throws(YAMLComplaint) {
+            guard octets.count <= limit else {
+                throw YAMLComplaint(
+                    place: YAMLPlace(file: file, line: 1, column: 1),
+                    message: "the text is longer than \(limit >> 20) MiB"
+                )
+            }
+            var parser = YAMLParser(try YAMLText(octets, file: file))
+            root = try readDocument(&parser)
+        } catch {
+            root = nil
+            complaints.append(error)
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension YAMLReader {
+    private mutating func readDocument(_ parser: inout YAMLParser) throws(YAMLComplaint)
+        -> YAMLNode?
+    {
+        var document: YAMLNode?
+        var documents = 0
+        while true {
+            let event = try parser.next()
+            switch event.kind {
+            case .streamEnd:
+                return document
+            case .documentStart:
+                documents += 1
+                guard documents == 1 else {
+                    throw YAMLComplaint(
+                        place: event.place,
+                        message: "a second YAML document starts here; only one is allowed"
+                    )
+                }
+            case .other:
+                break
+            default:
+                document = try readNode(from: event, &parser, depth: 1)
+            }
+        }
+    }
+
+    /// Reads the value that starts with `event`.
+    private mutating func readNode(
+        from event: YAMLParser.Event,
+        _ parser: inout YAMLParser,
+        depth: Int
+    ) throws(YAMLComplaint) -> YAMLNode {
+        guard depth <= Self.maximumDepth else {
+            throw YAMLComplaint(
+                place: event.place,
+                message: "values are nested more than \(Self.maximumDepth) deep"
+            )
+        }
+        var node = YAMLNode(content: .refused, place: event.place)
+        switch event.kind {
+        case .scalar(let text, let plain):
+            // The text was checked before, but escapes such as `"\0"` produce these characters
+            // again.
+            if text.unicodeScalars.contains(where: Self.isControl) {
+                complain(event.place, "a value must not contain newlines or control characters")
+            } else {
+                node.content = .scalar(text, plain: plain)
+            }
+        case .sequenceStart:
+            node.content = .sequence(try readItems(&parser, depth: depth))
+        case .mappingStart:
+            node.content = .mapping(try readPairs(&parser, depth: depth))
+        default:
+            complain(
+                event.place,
+                "aliases are not allowed here",
+                hint: "a value that starts with `*` must be quoted: \"*.example.com\""
+            )
+        }
+        if event.isAnchored {
+            complain(
+                event.place,
+                "anchors are not allowed here",
+                hint: "a value that starts with `&` must be quoted"
+            )
+        }
+        if event.isTagged {
+            complain(
+                event.place,
+                "tags are not allowed here",
+                hint: "a value that starts with `!` must be quoted"
+            )
+        }
+        return node
+    }
+
+    /// Returns true for control characters (general category Cc), 10 times faster than the tables
+    /// of Unicode.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+    }
+
+    private mutating func readItems(
+        _ parser: inout YAMLParser,
+        depth: Int
+    ) throws(YAMLComplaint) -> [YAMLNode] {
+        var items: [YAMLNode] = []
+        while true {
+            let event = try parser.next()
+            if case .collectionEnd = event.kind { return items }
+            items.append(try readNode(from: event, &parser, depth: depth + 1))
+        }
+    }
+
+    private mutating func readPairs(
+        _ parser: inout YAMLParser,
+        depth: Int
+    ) throws(YAMLComplaint) -> [YAMLPair] {
+        var pairs: [YAMLPair] = []
+        var seen: [String: YAMLPlace] = [:]
+        while true {
+            let event = try parser.next()
+            if case .collectionEnd = event.kind { return pairs }
+            let key = try readNode(from: event, &parser, depth: depth + 1)
+            let value = try readNode(from: try parser.next(), &parser, depth: depth + 1)
+            guard let text = key.scalar else {
+                if case .refused = key.content { continue }
+                complain(key.place, "a key must be plain text")
+                continue
+            }
+            if let first = seen[text] {
+                complain(
+                    key.place,
+                    "duplicate key `\(text.shortened)`",
+                    hint: "first on line \(first.line)"
+                )
+                continue
+            }
+            seen[text] = key.place
+            pairs.append(YAMLPair(key: text, keyPlace: key.place, value: value))
+        }
+    }
+
+    private mutating func complain(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
+        complaints.append(YAMLComplaint(place: place, message: message, hint: hint))
+    }
+}
+
+extension String {
+    /// Text for quoting in a message, truncated to 64 characters.
+    package var shortened: String {
+        let longest = 64
+        return unicodeScalars.count <= longest
+            ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(longest))) + "…"
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Logging
+
+/// Settings of the control socket, which `httpdnsctl` uses.
+package struct ControlSettings: Sendable, Equatable {
+    /// The path of the Unix socket.
+    package var socket = "/run/httpdnsd/control.sock"
+
+    /// The permission bits of the socket.
+    package var mode = 0o660
+
+    /// The group that owns the socket.
+    package var group = "httpdns"
+
+    package init() {}
+}
+
+/// Format of lines on standard error.
+package enum LogFormat: String, Sendable, CaseIterable {
+    case text, json
+}
+
+/// Settings of the log.
+package struct LogSettings: Sendable, Equatable {
+    /// Minimum level of messages that are logged.
+    package var level = Logger.Level.info
+
+    /// Line format on standard error; the journal gets entries with fields.
+    package var format = LogFormat.text
+
+    /// True if every query is logged.
+    package var queries = false
+
+    package init() {}
+}
+
+// MARK: - Tables
+
+extension ControlSettings {
+    static let table = SettingsTable<ControlSettings>(
+        .option(
+            "socket",
+            \.socket,
+            .path(maximumOctets: SettingsLimits.socketPathOctets),
+            """
+            Path of the socket.
+            """
+        ),
+        .option(
+            "mode",
+            \.mode,
+            .mode,
+            """
+            Permissions of the socket. A user with write permission can connect, and may reload \
+            the settings, flush the cache and pause vendors. If all users have write permission \
+            (such as "0666"), these changes require root, the user of the daemon, or `group`.
+            """
+        ),
+        .option(
+            "group",
+            \.group,
+            .group,
+            """
+            Group that owns the socket. If this group does not exist, the socket keeps the group \
+            of the process, with a warning.
+            """
+        )
+    )
+}
+
+extension LogSettings {
+    static let table = SettingsTable<LogSettings>(
+        .option(
+            "level",
+            \.level,
+            .choice(),
+            """
+            Minimum level of messages that are logged.
+            """
+        ),
+        .option(
+            "format",
+            \.format,
+            .choice(),
+            """
+            Format of lines on standard error: text, or one JSON object per line. If standard \
+            error is connected to the journal, the journal gets entries with fields, and this \
+            option has no effect.
+            """
+        ),
+        .option(
+            "queries",
+            \.queries,
+            .boolean,
+            """
+            Logs every query with the client's address. Consider the privacy of your users. \
+            Answers are not delayed: above about 8,000 queries per second, further queries are \
+            counted instead of logged.
+            """
+        )
+    )
+}

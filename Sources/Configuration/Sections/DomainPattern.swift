@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// Pattern of names: a domain with all names below it, one name, or only the names below a domain.
+package struct DomainPattern: Sendable, Hashable {
+    /// Form of a pattern.
+    package enum Form: Sendable, Hashable {
+        /// `example.com`: the domain and all names below it.
+        case suffix
+
+        /// `=example.com`: only this name.
+        case exact
+
+        /// `*.example.com`: all names below the domain, without the domain.
+        case below
+    }
+
+    package let form: Form
+
+    /// Domain, in lower case.
+    package let domain: Name
+
+    package init(_ form: Form, _ domain: Name) {
+        self.form = form
+        self.domain = domain
+    }
+}
+
+// MARK: - Text
+
+extension DomainPattern: CustomStringConvertible {
+    /// Reads a pattern in the form used in routes.
+    init(reading text: String) throws(Mismatch) {
+        let name: Substring
+        if text.hasPrefix("=") {
+            form = .exact
+            name = text.dropFirst()
+        } else if text.hasPrefix("*.") {
+            form = .below
+            name = text.count == 2 ? "." : text.dropFirst(2)
+        } else if text == "*" {
+            throw Mismatch(hint: "use `.` for every name")
+        } else if text.hasPrefix(".") && text.count > 1 {
+            throw Mismatch(hint: "did you mean \"*\(text.shortened)\"?")
+        } else {
+            form = .suffix
+            name = text[...]
+        }
+        domain = try Self.domain(name)
+    }
+
+    package var description: String {
+        switch form {
+        case .suffix: domain.text
+        case .exact: "=\(domain.text)"
+        case .below: domain.isRoot ? "*." : "*.\(domain.text)"
+        }
+    }
+
+    /// Reads a domain name (RFC 1035 §2.3.4), which must be ASCII.
+    private static func domain(_ text: Substring) throws(Mismatch) -> Name {
+        if text.utf8.contains(UInt8(ascii: "*")) {
+            throw Mismatch(
+                message: "`\(String(text).shortened)` has a `*` in the wrong place",
+                hint: "only a leading \"*.\" is allowed; `example.com` includes all names below it"
+            )
+        }
+        let name: Name
+        do throws(NameTextError) {
+            name = try Name(text).lowercased
+        } catch {
+            throw Mismatch(message: "`\(String(text).shortened)` is not a domain: \(error)")
+        }
+        if let hint = mistake(in: String(text), name) {
+            throw Mismatch(message: "`\(String(text).shortened)` is not a domain", hint: hint)
+        }
+        return name
+    }
+
+    /// Returns the reverse zone for the network in `text`, truncated to whole labels.
+    private static func reverseZone(of ip: IPAddress, in text: String) -> String {
+        let labels = Name(reverseOf: ip).text.split(separator: ".")
+        let isIPv4 = labels.count == 6
+        let length = text.split(separator: "/").dropFirst().first.flatMap { Int($0) }
+        let most = labels.count - 2
+        let kept = length.map { max(1, min(most, $0 / (isIPv4 ? 8 : 4))) } ?? most
+        return labels.dropFirst(most - kept).joined(separator: ".")
+    }
+
+    /// Returns a hint if the text is not a domain, but for example a URL or a network.
+    ///
+    /// The DNS allows any octet in a name. A route for such a name would match no query, without
+    /// any error. An octet that is intended can be written as `\DDD`. A slash occurs in names of
+    /// delegated reverse zones, such as `0/25.2.0.192.in-addr.arpa`.
+    private static func mistake(in text: String, _ name: Name) -> String? {
+        // Nearly all domains are plain host names, which this finds 10 times faster than the tables
+        // of Unicode.
+        let letters = text.utf8.count {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+        }
+        let others = text.utf8.count {
+            $0 == UInt8(ascii: "_") || (UInt8(ascii: "-")...UInt8(ascii: ".")).contains($0)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        if letters > 0, letters + others == text.utf8.count { return nil }
+        if let end = text.firstRange(of: "://") {
+            let host = text[end.upperBound...].prefix { !"/:?#".contains($0) }
+            return "write only the host of the URL: `\(String(host).shortened)`"
+        }
+        if text.contains(",") {
+            return "write a list of domains: [a.example, b.example]"
+        }
+        let address = text.prefix { $0 != "/" }
+        if let ip = IPAddress(String(address)) {
+            return "for reverse names, write `\(reverseZone(of: ip, in: text))`"
+        }
+        if text.contains(":") {
+            return "remove the port: `\(String(text.prefix { $0 != ":" }).shortened)`"
+        }
+        if text.contains("/"), !name.text.hasSuffix(".arpa") {
+            let host = text.split(separator: "/").first ?? ""
+            return "remove the path: `\(String(host).shortened)`"
+        }
+        var isEscaped = false
+        for scalar in text.unicodeScalars {
+            if isEscaped {
+                isEscaped = false
+            } else if scalar == "\\" {
+                isEscaped = true
+            } else if !(scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                || "-_./".unicodeScalars.contains(scalar))
+            {
+                return "host names do not contain `\(scalar)`; if it is intended, write \\DDD"
+            }
+        }
+        return nil
+    }
+
+}
+
+// MARK: - Sets of names
+
+extension DomainPattern {
+    /// Returns true if one of `patterns` matches every name that this pattern matches.
+    ///
+    /// The cost depends on the number of labels, not on the number of patterns.
+    func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
+        let own: [Form] =
+            switch form {
+            case .suffix: [.suffix]
+            case .exact: [.suffix, .exact]
+            case .below: [.suffix, .below]
+            }
+        if own.contains(where: { patterns.contains(DomainPattern($0, domain)) }) { return true }
+        var ancestor = domain.parent
+        while let name = ancestor {
+            if patterns.contains(DomainPattern(.suffix, name))
+                || patterns.contains(DomainPattern(.below, name))
+            {
+                return true
+            }
+            ancestor = name.parent
+        }
+        return false
+    }
+}
+
+// MARK: - Literals in this program
+
+extension DomainPattern {
+    /// Makes a pattern from a literal in this program; traps if it is invalid.
+    package init(literal: String) {
+        do throws(Mismatch) {
+            try self.init(reading: literal)
+        } catch {
+            preconditionFailure("`\(literal)` is not a domain pattern")
+        }
+    }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// Contents of the settings files, with defaults for absent options.
+package struct Settings: Sendable, Equatable {
+    /// Listen addresses, for UDP and TCP.
+    package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
+
+    /// Marks whether `listen` is absent in the files.
+    ///
+    /// If so, a default address that this machine does not have is not an error.
+    package var listenMark = DefaultMark(isDefault: true)
+
+    /// Client prefixes that may send queries; other clients get REFUSED.
+    package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
+
+    /// UDP response limit for clients on other machines; nil for no limit.
+    package var rateLimit: RateLimitSettings? = RateLimitSettings()
+
+    /// Number of threads that answer queries from the cache.
+    package var workers = WorkerCount.automatic
+
+    /// Acceleration by the kernel (BPF).
+    package var accelerate = AccelerateSettings()
+
+    /// Vendor accounts, in the order of the file.
+    package var vendors: [VendorSettings] = []
+
+    /// Routes, in the order of the file.
+    package var routes: [RouteSettings] = []
+
+    /// Upstream resolvers, in order of preference.
+    package var upstreams: [UpstreamSettings] = []
+
+    package var hosts = HostsSettings()
+    package var cache = CacheSettings()
+    package var answers = AnswerSettings()
+    package var rebinding = RebindingSettings()
+    package var control = ControlSettings()
+    package var metrics = MetricsSettings()
+    package var log = LogSettings()
+
+    /// Warnings, in the order of the files and lines.
+    package var warnings: [SettingsProblem] = []
+
+    /// Default settings.
+    ///
+    /// They cannot answer queries: they contain neither routes nor upstreams.
+    package init() {}
+}
+
+/// Flag that is not part of the value of the settings: all marks compare equal.
+package struct DefaultMark: Sendable, Equatable {
+    package var isDefault: Bool
+
+    package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
+}
+
+/// Number of threads that answer queries from the cache, per listen address.
+package enum WorkerCount: Sendable, Hashable {
+    /// One thread per CPU core that the process may use.
+    case automatic
+    case fixed(Int)
+}
+
+// MARK: - Reading
+
+extension Settings {
+    /// Reads a file, its drop-ins and the secrets that they refer to.
+    ///
+    /// - Throws: all errors of all files.
+    package static func load(
+        file: String,
+        environment: SettingsEnvironment = .process
+    ) throws(SettingsErrors) -> Settings {
+        let files = [SettingsFile(reading: file)] + SettingsFile.dropIns(of: file)
+        return try Settings(parsing: files, environment: environment)
+    }
+
+    /// Reads `text` instead of the content of `file`, with the drop-ins of `file` and all secrets.
+    ///
+    /// - Throws: all errors of all files.
+    package static func load(
+        _ text: String,
+        named name: String,
+        insteadOf file: String
+    ) throws(SettingsErrors) -> Settings {
+        let main = SettingsFile(name: name, octets: [UInt8](text.utf8))
+        return try Settings(
+            parsing: [main] + SettingsFile.dropIns(of: file),
+            environment: .process
+        )
+    }
+
+    /// Reads a text and the secrets that it refers to.
+    ///
+    /// - Throws: all errors of the text.
+    package init(
+        parsing text: String,
+        fileName: String,
+        environment: SettingsEnvironment = .process
+    ) throws(SettingsErrors) {
+        try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
+    }
+
+    /// Reads the octets of a file, which may be invalid UTF-8, and all secrets.
+    ///
+    /// - Throws: all errors of the file.
+    package init(
+        parsing octets: [UInt8],
+        fileName: String,
+        environment: SettingsEnvironment = .process
+    ) throws(SettingsErrors) {
+        let file = SettingsFile(name: fileName, octets: octets)
+        try self.init(parsing: [file], environment: environment)
+    }
+
+    /// Reads `files` in order; a later file overrides and extends the earlier ones.
+    ///
+    /// - Throws: all errors of all files.
+    init(
+        parsing files: [SettingsFile],
+        environment: SettingsEnvironment
+    ) throws(SettingsErrors) {
+        self.init()
+        var reading = SettingsReading(files: files.map(\.name), environment: environment)
+        var isWhole = true
+        for (index, file) in files.enumerated() {
+            let text = file.text(index)
+            for complaint in text.complaints {
+                reading.report(complaint.place, complaint.message, hint: complaint.hint)
+            }
+            // A text that was parsed to its end is checked, even if it has other errors.
+            isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
+            if let root = text.root {
+                Self.table.read(root, as: SettingsKey(), into: &self, &reading)
+            }
+        }
+        listenMark.isDefault = !reading.has("listen")
+        for index in vendors.indices { vendors[index].completeServers() }
+        if isWhole { check(&reading) }
+        if let errors = reading.errors { throw errors }
+        warnings = reading.sortedWarnings
+    }
+}
+
+// MARK: - Table
+
+extension Settings {
+    static let table = SettingsTable<Settings>(
+        .option(
+            "listen",
+            \.listen,
+            .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
+            """
+            Addresses and ports that the server listens on, over UDP and TCP. The unspecified \
+            addresses "0.0.0.0:53" and "[::]:53" listen on all addresses of the machine and \
+            require an explicit `allow`. If this option is absent, a default address that the \
+            machine does not have (for example ::1 without IPv6) is skipped with a warning. An \
+            address that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            httpdnsd-ipv6.socket are always served, even if they are not listed here. The service \
+            may not bind ports below 1024 itself: add such addresses to httpdnsd.socket.
+            """
+        ),
+        .option(
+            "allow",
+            \.allow,
+            .list("addresses and networks", of: .prefix),
+            """
+            Addresses and networks of the clients that may send queries. Other clients get \
+            REFUSED.
+            """
+        ),
+        .section(
+            "rate-limit",
+            \.rateLimit,
+            RateLimitSettings.table,
+            fresh: RateLimitSettings(),
+            isOn: true,
+            """
+            Limit on UDP responses for each client network. It prevents that attackers use this \
+            server to flood others with responses to queries with forged source addresses. Clients \
+            on this machine and clients with a valid DNS cookie (RFC 7873) are not limited.
+            """
+        ),
+        .option(
+            "workers",
+            \.workers,
+            .workers(SettingsLimits.workers),
+            """
+            Number of threads that answer queries from the cache, for each address in `listen`. \
+            `auto` starts one thread per CPU core. One thread is enough for most machines. A \
+            change takes effect after a restart.
+            """
+        ),
+        .section(
+            "accelerate",
+            \.accelerate,
+            AccelerateSettings.table,
+            """
+            Acceleration: a BPF program in the Linux kernel answers local queries without waking \
+            the daemon. A change takes effect after a restart.
+            """
+        ),
+        .named(
+            "vendors",
+            \.vendors,
+            """
+            HTTPDNS accounts. The key of each entry is a name that you choose. A vendor is queried \
+            only for names that a route sends to it.
+            """
+        ),
+        .list(
+            "routes",
+            \.routes,
+            """
+            Rules that send domains to vendors or to particular upstreams. Names that no route \
+            covers go to the upstreams.
+            """
+        ),
+        .list(
+            "upstreams",
+            \.upstreams,
+            live: [
+                UpstreamSettings(
+                    name: "dnspod",
+                    url: UpstreamURL(literal: "https://doh.pub/dns-query"),
+                    addresses: ["1.12.12.12", "120.53.53.53"]
+                ),
+                UpstreamSettings(
+                    name: "alidns",
+                    url: UpstreamURL(literal: "https://dns.alidns.com/dns-query"),
+                    addresses: ["223.5.5.5", "223.6.6.6"]
+                ),
+            ],
+            """
+            DNS resolvers for all queries that no vendor answers, in order of preference. Without \
+            upstreams, only names that a route covers can be resolved. The two entries in this \
+            manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: replace them by \
+            resolvers that you trust. Certificates cannot be verified while the system clock is \
+            wrong by years. For a machine that boots without a correct clock, add a plain DNS \
+            upstream (`udp://`) after the encrypted ones.
+            """
+        ),
+        .section(
+            "hosts",
+            \.hosts,
+            HostsSettings.table,
+            """
+            Local names and addresses. They take precedence over routes and special-use names, and \
+            a name that is listed here has no other addresses. A PTR query for an address returns \
+            the first name of that address. `localhost` always means this machine and cannot be \
+            changed here.
+            """
+        ),
+        .section(
+            "cache",
+            \.cache,
+            CacheSettings.table,
+            """
+            Cache of answers: size, TTL limits, stale answers, prefetch and snapshot.
+            """
+        ),
+        .section(
+            "answers",
+            \.answers,
+            AnswerSettings.table,
+            """
+            Changes that httpdnsd makes to answers.
+            """
+        ),
+        .section(
+            "rebinding",
+            \.rebinding,
+            RebindingSettings.table,
+            """
+            Protection against DNS rebinding: with a public name that resolves to a private \
+            address, a web page can reach routers and printers in your network. These options \
+            apply to answers of upstreams. For answers of vendors, see `private-answers` of a \
+            route.
+            """
+        ),
+        .section(
+            "control",
+            \.control,
+            ControlSettings.table,
+            """
+            Unix socket that httpdnsctl uses. A change takes effect after a restart.
+            """
+        ),
+        .section(
+            "metrics",
+            \.metrics,
+            MetricsSettings.table,
+            """
+            Metrics for Prometheus.
+            """
+        ),
+        .section(
+            "log",
+            \.log,
+            LogSettings.table,
+            """
+            Logging to standard error or to the journal.
+            """
+        )
+    )
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Location of the cache snapshot.
+package enum SnapshotSetting: Sendable, Hashable {
+    /// `cache.snapshot` in the state directory of the systemd unit, if the unit has one.
+    case automatic
+
+    case off
+
+    /// Absolute path of the file.
+    case file(String)
+
+    /// Returns the path of the snapshot file; nil for no snapshot.
+    ///
+    /// - Parameter stateDirectory: the state directory of the systemd unit, if any.
+    package func path(in stateDirectory: String?) -> String? {
+        switch self {
+        case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }
+        case .off: nil
+        case .file(let path): path
+        }
+    }
+}
+
+extension SettingsKind where Value == SnapshotSetting {
+    static var snapshot: SettingsKind {
+        // Leaves space for the suffix `.damaged`.
+        let octets = SettingsLimits.pathOctets - 16
+        return .scalar(
+            "an absolute path of up to \(octets) octets, `auto` or `off`",
+            schema: SettingsSchema.either(
+                SettingsSchema.string("^(auto|off|false|/(.*[^/])?)$", longest: octets),
+                .word("false")
+            ),
+            read: { text throws(Mismatch) in
+                switch text {
+                case "auto": return .automatic
+                case "off", "false": return .off
+                default:
+                    guard text.hasPrefix("/"), text.utf8.count <= octets else { throw Mismatch() }
+                    guard !text.hasSuffix("/") else {
+                        throw Mismatch(hint: "add a file name, for example \(text)cache.snapshot")
+                    }
+                    return .file(text)
+                }
+            },
+            write: { setting in
+                switch setting {
+                case .automatic: .text("auto")
+                case .off: .text("off")
+                case .file(let path): .text(path)
+                }
+            }
+        )
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+/// Resolver that queries are forwarded to if no vendor answers them.
+package struct UpstreamSettings: Sendable, Equatable {
+    /// Name in routes, logs and counters.
+    package var name: String
+
+    /// Place in the file.
+    package var place: SettingsPlace
+
+    /// Protocol, host and port.
+    package var url = UpstreamURL(literal: "udp://127.0.0.53")
+
+    /// IP addresses as written; port 0 means the port of `url`.
+    package var addresses: [SocketAddress] = []
+
+    /// PEM file of trusted CA certificates; nil for the trust store of the system.
+    package var caFile: String?
+
+    /// True if only routes that name this upstream use it.
+    package var only = false
+
+    /// True if clients may get the AD flag for answers that this upstream validated.
+    package var validates = false
+
+    /// Time limit for one answer.
+    package var timeout = Duration.seconds(2)
+
+    init(name: String, place: SettingsPlace) {
+        self.name = name
+        self.place = place
+    }
+
+    /// Makes an upstream that is not in a file.
+    package init(name: String, url: UpstreamURL, addresses: [String] = []) {
+        self.init(name: name, place: SettingsPlace())
+        self.url = url
+        self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
+    }
+
+    /// Server addresses with ports; at least one in settings that passed the checks.
+    package var servers: [SocketAddress] {
+        guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
+        return addresses.map { address in
+            var address = address
+            if address.port == 0 { address.port = url.port }
+            return address
+        }
+    }
+}
+
+// MARK: - Table
+
+extension UpstreamSettings: SettingsEntry {
+    static let table = SettingsTable<UpstreamSettings>(
+        .option(
+            "name",
+            \.name,
+            .name(of: "a name that you choose"),
+            required: true,
+            example: "office",
+            """
+            Name of the upstream in routes, logs and counters.
+            """
+        ),
+        .option(
+            "url",
+            \.url,
+            .upstreamURL,
+            required: true,
+            example: UpstreamURL(literal: "https://dns.example/dns-query"),
+            """
+            Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
+            over TLS: both are encrypted, and the server must have a certificate for HOST. \
+            `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
+            is plain DNS over TCP only. Append `:PORT` to the host for a non-standard port. Plain \
+            DNS can be read and forged on the network path. Therefore its answers are counted and \
+            labelled as unprotected, and a plain upstream is queried only while the encrypted \
+            upstreams before it are down.
+            """
+        ),
+        .option(
+            "addresses",
+            \.addresses,
+            .list(
+                "IP addresses, each with an optional port",
+                of: .server,
+                count: SettingsLimits.upstreamAddresses
+            ),
+            standard: "the host of `url`, if it is an IP address",
+            example: ["192.0.2.53", "2001:db8::53"].compactMap {
+                SocketAddress($0, defaultPort: 0)
+            },
+            """
+            IP addresses of the server, with a port if it differs from the port of `url`. Required \
+            for https and tls unless HOST is an IP address: httpdnsd does not resolve HOST.
+            """
+        ),
+        .option(
+            "ca-file",
+            \.caFile,
+            .certificates,
+            example: "/etc/httpdnsd/ca.pem",
+            """
+            PEM file of trusted CA certificates, used instead of the trust store of the system.
+            """
+        ),
+        .option(
+            "only",
+            \.only,
+            .boolean,
+            example: true,
+            """
+            Restricts the upstream to the routes that name it. Other upstreams serve every name \
+            that no route sends elsewhere.
+            """
+        ),
+        .option(
+            "validates",
+            \.validates,
+            .boolean,
+            example: true,
+            """
+            Trusts this upstream to validate DNSSEC: if it validated an answer, a client that set \
+            AD or DO in its query gets the AD flag. Programs such as ssh and postfix trust keys in \
+            the DNS because of AD alone. Enable it only for an upstream that you trust, over \
+            https:// or tls://, or over plain DNS on this machine. AD is never set in answers of \
+            other upstreams, of vendors and of `hosts`, in stale answers and in modified answers. \
+            If only some upstreams validate, AD depends on the upstream that answered. TTLs of \
+            validated answers are not raised to `minimum-ttl` or `negative-ttl`.
+            """
+        ),
+        .option(
+            "timeout",
+            \.timeout,
+            .duration(SettingsLimits.timeout),
+            """
+            Time limit for one answer. If an answer takes longer than usual, the next upstream is \
+            queried before this limit.
+            """
+        )
+    )
+}

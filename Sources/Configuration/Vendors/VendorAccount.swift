@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+package import HTTPDNS
+package import Net
+
+/// Options, checks and protocol of one kind of vendor.
+///
+/// Each kind has a file `VendorTables+….swift` that implements this protocol; the vendor's API is
+/// in the module `HTTPDNS`. A new vendor needs these two files, a case of `VendorKind` and a case
+/// of `VendorSettings.Account`.
+protocol VendorAccount: Sendable, Equatable {
+    /// Paragraph of the manual above the example of this kind.
+    static var about: String { get }
+
+    /// Options that only this kind has, or that have another meaning for this kind.
+    static var options: [SettingsOption<VendorSettings>] { get }
+
+    /// Makes an account with default options.
+    init()
+
+    /// Protection of calls in one or two words: `aes`, `v2 gcm`, `https`.
+    var channelName: String { get }
+
+    var usesTLS: Bool { get }
+
+    /// True if a forged reply is detected, by TLS or by the vendor's protocol.
+    var isProtected: Bool { get }
+
+    /// Default port of a server.
+    var port: UInt16 { get }
+
+    /// Servers in the vendor's documentation; may be empty.
+    var documentedServers: [String] { get }
+
+    /// Fills in options that the file does not name, before the servers are filled in.
+    ///
+    /// - Parameter servers: the servers in the file; may be empty.
+    mutating func complete(servers: [SocketAddress])
+
+    /// Tokens and keys of the account, with the names of their options.
+    var secrets: [(option: String, secret: SecretSetting?)] { get }
+
+    /// Reports options that conflict; `path` is the path of the vendor.
+    func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
+
+    /// Makes the implementation of the vendor's protocol.
+    func vendor() throws -> any Vendor
+
+    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
+    func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
+}
+
+extension VendorAccount {
+    var isProtected: Bool { usesTLS }
+
+    var port: UInt16 { usesTLS ? 443 : 80 }
+
+    mutating func complete(servers: [SocketAddress]) {}
+
+    func source(servers: [SocketAddress]) -> VendorClient.AddressSource? { nil }
+}
+
+// MARK: - Kinds
+
+/// Vendor protocols.
+package enum VendorKind: String, Sendable, Hashable, CaseIterable {
+    case tencent
+    case alibaba
+    case json
+    case baidu
+    case volcengine
+
+    /// Other names of vendors and services, with the kind to suggest for each.
+    static let aliases: [String: String] = {
+        let names: [VendorKind: [String]] = [
+            .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
+            .alibaba: ["aliyun", "ali", "alidns", "alicloud", "emas"],
+            .json: ["doh", "dns-json", "json-api", "google", "cloudflare"],
+            .baidu: ["baiducloud", "baidu-cloud", "bce"],
+            .volcengine: ["volc", "bytedance", "byteplus", "huoshan", "trafficroute"],
+        ]
+        return names.reduce(into: [:]) { aliases, entry in
+            for name in entry.value { aliases[name] = entry.key.rawValue }
+        }
+    }()
+
+    var account: any VendorAccount.Type {
+        switch self {
+        case .tencent: TencentSettings.self
+        case .alibaba: AlibabaSettings.self
+        case .json: JSONSettings.self
+        case .baidu: BaiduSettings.self
+        case .volcengine: VolcengineSettings.self
+        }
+    }
+}
+
+extension VendorSettings {
+    /// Account of one kind of vendor.
+    package enum Account: Sendable, Equatable {
+        case tencent(TencentSettings)
+        case alibaba(AlibabaSettings)
+        case json(JSONSettings)
+        case baidu(BaiduSettings)
+        case volcengine(VolcengineSettings)
+    }
+}
+
+extension VendorSettings.Account {
+    package init(_ kind: VendorKind) {
+        switch kind {
+        case .tencent: self = .tencent(TencentSettings())
+        case .alibaba: self = .alibaba(AlibabaSettings())
+        case .json: self = .json(JSONSettings())
+        case .baidu: self = .baidu(BaiduSettings())
+        case .volcengine: self = .volcengine(VolcengineSettings())
+        }
+    }
+
+    /// Kind of the account.
+    package var kind: VendorKind {
+        switch self {
+        case .tencent: .tencent
+        case .alibaba: .alibaba
+        case .json: .json
+        case .baidu: .baidu
+        case .volcengine: .volcengine
+        }
+    }
+
+    var any: any VendorAccount {
+        switch self {
+        case .tencent(let account): account
+        case .alibaba(let account): account
+        case .json(let account): account
+        case .baidu(let account): account
+        case .volcengine(let account): account
+        }
+    }
+
+    /// Protection of calls in one or two words: `aes`, `v2 gcm`, `https`.
+    package var channel: String { any.channelName }
+
+    /// True if calls use TLS.
+    package var usesTLS: Bool { any.usesTLS }
+
+    /// Makes the implementation of the vendor's protocol.
+    ///
+    /// - Throws: an error if OpenSSL lacks a cipher.
+    package func vendor() throws -> any Vendor { try any.vendor() }
+
+    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
+    package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
+        any.source(servers: servers)
+    }
+
+    /// Fills in options that the file does not name.
+    ///
+    /// - Parameter servers: the servers in the file; may be empty.
+    mutating func complete(servers: [SocketAddress]) {
+        switch self {
+        case .tencent(var account):
+            account.complete(servers: servers)
+            self = .tencent(account)
+        case .alibaba(var account):
+            account.complete(servers: servers)
+            self = .alibaba(account)
+        case .json, .baidu, .volcengine:
+            break
+        }
+    }
+}
+
+// MARK: - What several kinds have
+
+/// Transport of calls.
+package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
+    case https
+
+    /// Plain HTTP: calls can be read and forged unless the vendor's protocol prevents it.
+    case http
+}
+
+extension VendorSettings {
+    /// Note for protocols that are partly derived from the vendors' SDKs.
+    static let undocumented = """
+        Parts of the protocol are undocumented: test it before you rely on it.
+        """
+
+    static let signingSecretDoc = """
+        Key that signs calls, in a file that other users cannot read or in a systemd credential: \
+        {credential: NAME}.
+        """
+
+    static let certificateDoc = """
+        Host name or IP address that the certificate of the servers must contain.
+        """
+
+    static func account(
+        _ path: any WritableKeyPath<VendorSettings, String> & Sendable
+    ) -> SettingsOption<VendorSettings> {
+        .option(
+            "account",
+            path,
+            .account,
+            required: true,
+            example: "100000",
+            """
+            Number of your account, from the vendor's console.
+            """
+        )
+    }
+
+    static func scheme(
+        _ path: any WritableKeyPath<VendorSettings, VendorScheme> & Sendable,
+        _ warning: String
+    ) -> SettingsOption<VendorSettings> {
+        .option("scheme", path, .choice(), "Transport of calls. " + warning)
+    }
+
+    /// Makes the option `servers`.
+    ///
+    /// - Parameters:
+    ///   - standard: the default in words; nil if the option is required.
+    ///   - doc: text that is appended to the description.
+    static func servers(
+        standard: String?,
+        example: [String],
+        _ doc: String
+    ) -> SettingsOption<VendorSettings> {
+        .option(
+            "servers",
+            \.servers,
+            .list("servers", of: .server, count: SettingsLimits.servers),
+            required: standard == nil,
+            standard: standard,
+            example: example.compactMap { SocketAddress($0, defaultPort: 0) },
+            "IP addresses of the vendor's servers, in order of preference. " + doc
+        )
+    }
+
+    /// Makes the option `batching`, for vendors that accept several names in one call.
+    static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
+        .option(
+            "batching",
+            \.batching,
+            .choice(),
+            """
+            Names that share a call, up to \(names). `waiting` combines names that wait because of \
+            `concurrent-calls`. `together` also combines names that are queried at the same time: \
+            this saves calls, but one slow name then delays the other names of the call.
+            """
+        )
+    }
+
+    /// Warns if calls use plain HTTP.
+    static func warnOfPlainHTTP(
+        _ scheme: VendorScheme,
+        _ path: String,
+        _ reading: inout SettingsReading
+    ) {
+        guard scheme == .http else { return }
+        reading.warn(
+            reading.place(of: "\(path).scheme"),
+            "answers over plain HTTP can be read and forged; they are labelled as unprotected",
+            hint: "set `scheme: https`"
+        )
+    }
+}
+
+extension SecretSetting {
+    /// Returns an empty secret for the manual, which prints only its source.
+    static func example(_ file: String) -> SecretSetting {
+        var nothing: [UInt8] = []
+        return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
+    }
+}
+
+/// Returns the description of the error that `body` throws; nil if it throws none.
+package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
+    do throws(Failure) {
+        try body()
+        return nil
+    } catch {
+        return "\(error)"
+    }
+}
+
+extension Settings {
+    /// True if a secret is a systemd credential, which is copied only when the service starts.
+    package var usesCredentials: Bool {
+        vendors.contains { vendor in
+            vendor.account.any.secrets.contains { entry in
+                if case .credential = entry.secret?.source { true } else { false }
+            }
+        }
+    }
+}

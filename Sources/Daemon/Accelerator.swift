@@ -1,0 +1,204 @@
+internal import Acceleration
+internal import Administration
+internal import Configuration
+internal import Control
+internal import DNSCache
+internal import DNSWire
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import Logging
+internal import Net
+
+/// Acceleration: lets the kernel answer cached queries from loopback clients.
+///
+/// Queries answered by the kernel are counted here once a second, and before counters are read.
+@ServiceLoop
+final class Accelerator: ManagedAccelerator {
+    package nonisolated let counters = QueryCounters()
+
+    /// Recent queries: one record per second for all answers to a question.
+    package nonisolated let recent = RecentQueries()
+
+    /// The loaded kernel program; nil if acceleration is off.
+    private(set) var kernel: KernelAnswers?
+
+    private var obstacle = "not started"
+
+    private var loading: (thread: WorkerThread, results: AsyncStream<Loaded>)?
+
+    private typealias Loaded = Result<KernelAnswers, AccelerationError>
+    private let cache: AnswerCache
+    private let clocks: Clocks
+    private let logger: Logger
+    private var sweeping: Task<Void, Never>?
+
+    /// Latest settings and addresses, stored until the program is loaded.
+    private var latest: (settings: Settings, addresses: [SocketAddress])?
+    private var isStopped = false
+
+    /// True if the query log is on, so that workers must see every query.
+    private var isLogged = false
+
+    /// Assumed latency of kernel answers, which are not measured.
+    private static let latency: Duration = .microseconds(1)
+
+    /// Interval between two collections; also the delay of cache hit counts.
+    private static let interval: Duration = .seconds(1)
+
+    /// Maximum recent-query records per collection, for the most frequent questions.
+    private static let mostRecords = 256
+
+    init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
+        self.cache = cache
+        self.clocks = clocks
+        self.logger = logger
+    }
+
+    // MARK: - Starting and stopping
+
+    /// Starts to load the kernel program, if the settings enable acceleration.
+    ///
+    /// Loading takes 100 ms on a thread, which inherits the present capabilities; afterwards none
+    /// are needed.
+    ///
+    /// - Throws: `StartError.system` if the thread cannot be created.
+    func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
+        guard settings.accelerate.loopback != .off else {
+            obstacle = "accelerate.loopback is off"
+            return
+        }
+        guard let make = dependencies.kernel else { return }
+        let (entries, origin) = (settings.accelerate.entries, cache.origin)
+        let seed = dependencies.seed
+        let (results, result) = AsyncStream<Loaded>.makeStream()
+        do throws(SocketError) {
+            let thread = try WorkerThread(named: "kernel") {
+                result.yield(
+                    Loaded { () throws(AccelerationError) in
+                        let kernel = try make(entries, origin, seed)
+                        try kernel.attach()
+                        return kernel
+                    }
+                )
+                result.finish()
+            }
+            loading = (thread, results)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Waits until the program is loaded, and lets the kernel answer queries to `addresses`.
+    ///
+    /// - Throws: `StartError.acceleration` if acceleration is required but not available.
+    func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
+        guard let loading else { return }
+        go(by: settings, at: addresses)
+        var made: Loaded?
+        for await result in loading.results { made = result }
+        // The thread has sent its result and is about to end.
+        loading.thread.join()
+        self.loading = nil
+        guard !isStopped, let made else { return }
+        switch made {
+        case .success(let kernel): begin(kernel)
+        case .failure(let error):
+            guard settings.accelerate.loopback != .required else { throw .acceleration(error) }
+            obstacle = "\(error)"
+            logger.info("acceleration: off, workers answer all queries: \(error)")
+        }
+    }
+
+    private func begin(_ kernel: KernelAnswers) {
+        self.kernel = kernel
+        if let latest { go(by: latest.settings, at: latest.addresses) }
+        cache.setMirror(kernel)
+        sweeping = ServiceLoop.task { [clocks] in
+            // Ends only when cancelled.
+            while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil { self.collect() }
+        }
+    }
+
+    func stop() {
+        isStopped = true
+        guard let kernel else { return }
+        sweeping?.cancel()
+        kernel.suspend()
+        collect()
+        cache.setMirror(nil)
+    }
+
+    // MARK: - Changing
+
+    /// Applies new settings and addresses.
+    ///
+    /// The kernel answers an address family only if `allow` contains all of its loopback addresses;
+    /// otherwise the workers apply `allow`.
+    func go(by settings: Settings, at addresses: [SocketAddress]) {
+        latest = (settings, addresses)
+        guard let kernel else { return }
+        kernel.answer(
+            at: addresses.map { ($0.ip, $0.port) },
+            ipv4: settings.allow.contains(where: \.containsLoopback),
+            ipv6: settings.allow.contains { $0.contains(IPv6Address(high: 0, low: 1)) }
+        )
+        guard settings.log.queries != isLogged else { return }
+        isLogged = settings.log.queries
+        if isLogged { kernel.suspend() } else { kernel.resume() }
+    }
+
+    /// Suspends acceleration while `body` runs, so that workers see every query.
+    package func suspended(while body: () async throws -> Void) async rethrows {
+        kernel?.suspend()
+        defer { kernel?.resume() }
+        collect()
+        try await body()
+    }
+
+    // MARK: - Counting
+
+    /// Adds the kernel's answers since the last call to counters and recent queries.
+    package func collect() {
+        guard kernel != nil else { return }
+        var noted = cache.collectMirroredHits()
+        for (hits, _) in noted {
+            let outcome = QueryOutcome(rcode: UInt16(hits.rcode), isEmpty: hits.isEmpty)
+            counters.count(.cache, outcome, .udp, times: hits.times)
+            counters.hitLatency.note(Self.latency, times: hits.times)
+        }
+        if noted.count > Self.mostRecords {
+            noted.sort { $0.hits.times > $1.hits.times }
+            noted.removeLast(noted.count - Self.mostRecords)
+        }
+        let now = clocks.now()
+        for (hits, name) in noted {
+            if let name { recent.note(hits, name: name, at: now) }
+        }
+    }
+
+    package var status: AccelerationStatus {
+        guard let kernel else { return AccelerationStatus(state: .off, why: obstacle) }
+        let numbers = kernel.numbers
+        var status = AccelerationStatus(state: .on)
+        status.entries = UInt64(numbers.entries)
+        status.answers = numbers.answers
+        if isLogged {
+            status.state = .resting
+            status.why = "`log.queries` is on"
+        } else if numbers.isSuspended {
+            status.state = .resting
+            status.why = "`httpdnsctl watch` is running"
+        } else if !numbers.families.ipv4, !numbers.families.ipv6 {
+            status.state = .off
+            status.why = "`allow` contains neither all of 127.0.0.0/8 nor ::1"
+        }
+        return status
+    }
+}
+
+extension IPPrefix {
+    /// True if the network contains all of 127.0.0.0/8.
+    fileprivate var containsLoopback: Bool {
+        contains(IPv4Address(value: 0x7F00_0000)) && contains(IPv4Address(value: 0x7FFF_FFFF))
+    }
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Administration
+internal import DNSCache
+internal import DNSWire
+internal import Glibc
+internal import Logging
+internal import Net
+internal import Resolver
+
+/// Snapshot file of the cache: restored at the start, written every five minutes if the cache has
+/// changed, and at the end.
+///
+/// Only the shutdown waits for the file, until a deadline.  Disk access happens on threads, one at
+/// a time.
+@ServiceLoop
+final class CacheFile {
+    private(set) var numbers: CacheFileState
+
+    /// Called after loading, with the most frequent questions before the restart, highest first.
+    var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
+
+    var onLoadEnd: (@ServiceLoop () -> Void)?
+
+    private let file: CacheSnapshotFile
+    private let cache: AnswerCache
+    private let clocks: Clocks
+    private let logger: Logger
+
+    /// Flags that abort loading and writing.
+    private let (stopLoading, stopWriting) = (StopSign(), StopSign())
+
+    /// Latest access to the file; accesses run in sequence.
+    private var work: Task<Void, Never>?
+
+    /// State of the cache when it was last equal to the file; nil until loading has ended.
+    ///
+    /// While it is nil nothing is written: a partly loaded cache must not replace the file.
+    private var state: State?
+    private var alarm: Alarm?
+
+    /// Maximum time before a change of the cache is written.
+    static let interval: Duration = .seconds(300)
+
+    /// Counters that show changes of the cache.
+    private struct State {
+        let contents: [UInt64]
+
+        /// Cache hits, which show the demand for names.
+        let hits: UInt64
+
+        static let empty = State(contents: [0, 0, 0], hits: 0)
+
+        private init(contents: [UInt64], hits: UInt64) {
+            self.contents = contents
+            self.hits = hits
+        }
+
+        init(_ cache: AnswerCache) {
+            let numbers = cache.numbers
+            contents = [numbers.insertions, numbers.entries, numbers.markedStale]
+            hits = cache.hitsByServer.reduce(0, &+)
+        }
+    }
+
+    /// Makes the snapshot file at `path`; reads and writes nothing yet.
+    init(
+        _ path: String,
+        of cache: AnswerCache,
+        _ origins: AnswerSourceRegistry,
+        clocks: Clocks,
+        logger: Logger
+    ) {
+        numbers = CacheFileState(path: path)
+        file = CacheSnapshotFile(file: PrivateFile(path), cache: cache, origins: origins)
+        self.cache = cache
+        self.clocks = clocks
+        self.logger = logger
+    }
+
+    // MARK: - Life
+
+    /// Starts to load the file, and to write it regularly; returns immediately.
+    ///
+    /// - Parameter leavesOut: selects questions that the settings answer now; runs on any thread.
+    func start(leavingOut leavesOut: @escaping @Sendable (Question) -> Bool = { _ in false }) {
+        let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
+        self.alarm = alarm
+        work = ServiceLoop.task { [self] in
+            await load(leavesOut)
+            onLoadEnd?()
+            alarm.set(clocks.now() + Self.interval)
+        }
+    }
+
+    /// Starts to write the cache to a new path, without loading; replaces an existing file.
+    func startAnew() {
+        let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
+        self.alarm = alarm
+        state = .empty
+        work = ServiceLoop.task { [self] in
+            await write()
+            alarm.set(clocks.now() + Self.interval)
+        }
+    }
+
+    func loaded() async {
+        if state == nil { await work?.value }
+    }
+
+    /// Stops writing; the file stays unchanged.
+    func abandon() {
+        alarm?.set(nil)
+        alarm = nil
+        stopWriting.raise()
+    }
+
+    /// Writes the file if the cache has changed, and waits until `deadline`.
+    func finish(by deadline: ContinuousClock.Instant) async {
+        alarm?.set(nil)
+        if state == nil { stopLoading.raise() }
+        let before = work
+        let last = ServiceLoop.task { [self] in
+            await before?.value
+            if let state, changes(since: state) != .none { await write() }
+        }
+        guard await !Self.waits(for: last, until: deadline, clocks) else { return }
+        stopWriting.raise()
+        fail("\(numbers.path): the disk does not respond", consequence: "giving up")
+    }
+
+    private static func waits(
+        for task: Task<Void, Never>,
+        until deadline: ContinuousClock.Instant,
+        _ clocks: Clocks
+    ) async -> Bool {
+        var waiting: CheckedContinuation<Bool, Never>?
+        func end(_ result: Bool) {
+            waiting?.resume(returning: result)
+            waiting = nil
+        }
+        let patience = clocks.timer(deadline) { end(false) }
+        ServiceLoop.task {
+            await task.value
+            end(true)
+        }
+        let result = await withCheckedContinuation { waiting = $0 }
+        patience.cancel()
+        return result
+    }
+
+    private func writeNowAndThen() {
+        work = ServiceLoop.task { [self] in
+            if let state, changes(since: state) == .contents { await write() }
+            alarm?.set(clocks.now() + Self.interval)
+        }
+    }
+
+    /// Kind of change since the last write.
+    private enum Changes {
+        case none, demand, contents
+    }
+
+    private func changes(since state: State) -> Changes {
+        let now = State(cache)
+        return now.contents != state.contents
+            ? .contents : now.hits != state.hits ? .demand : .none
+    }
+
+    // MARK: - Loading
+
+    private func load(_ leavesOut: @escaping @Sendable (Question) -> Bool) async {
+        let begin = CacheSnapshotFile.Moment(clocks)
+        let result: Result<CacheSnapshotFile.Loaded?, CacheSnapshotFile.LoadFault>
+        do throws(SocketError) {
+            result = try await WorkerThread.run(named: "snapshot") {
+                [file, stopLoading, logger] in
+                Self.removeLeftover(of: file, logger)
+                return Result { () throws(CacheSnapshotFile.LoadFault) in
+                    try file.load(at: begin, leavingOut: leavesOut, stopLoading)
+                }
+            }
+        } catch {
+            fail("\(error)", consequence: "starting with an empty cache")
+            state = .empty
+            return
+        }
+        switch result {
+        case .success(let loaded):
+            state = .empty
+            if let loaded { noteLoaded(loaded, begin) }
+        case .failure(.unread(.stopped)):
+            logger.notice("cache: stopped before \(numbers.path) was loaded, keeping the file")
+        case .failure(.unread(let fault)):
+            state = .empty
+            fail(fault.sentence, consequence: "starting with an empty cache")
+        case .failure(.damaged(let fault)):
+            state = .empty
+            await setAside(fault)
+        }
+    }
+
+    /// Removes a temporary file of an earlier process; writing reports persistent faults.
+    private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
+        do throws(FileFault) {
+            try file.file.removeLeftover()
+        } catch {
+            logger.debug("cache: \(error), ignoring")
+        }
+    }
+
+    private func noteLoaded(_ loaded: CacheSnapshotFile.Loaded, _ begin: CacheSnapshotFile.Moment) {
+        let summary = loaded.summary
+        let passed = begin.wallTime - min(begin.wallTime, summary.writtenAt)
+        numbers.latest = (
+            begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
+        )
+        // If no other answer was stored meanwhile, cache and file are equal.
+        let now = State(cache)
+        if now.contents[0] == summary.restored { state = now }
+        if summary.writtenAt > begin.wallTime {
+            logger.warning(
+                """
+                cache: \(numbers.path): written \(summary.writtenAt - begin.wallTime) s in the future \
+                by this machine's clock, treating it as new
+                """
+            )
+        }
+        logger.notice(
+            """
+            cache: entries restored: \(summary.restored) (\(summary.stale) stale), snapshot \(passed) s old, \
+            \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
+            """
+        )
+        onLoad?(loaded.hottest)
+    }
+
+    /// Renames a damaged file, so that it can be examined.
+    private func setAside(_ damage: SnapshotError) async {
+        let text = "\(numbers.path): \(damage)"
+        numbers.fault = text
+        let fault: (any Error)?
+        do {
+            fault = try await WorkerThread.run(named: "snapshot") { [file] in
+                do throws(FileFault) {
+                    try file.file.setAside()
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+        } catch {
+            fault = error
+        }
+        let consequence =
+            fault.map { "cannot rename it (\($0)), ignoring it" }
+            ?? "renamed to \(file.file.damagedPath), ignoring it"
+        logger.error("cache: \(text); \(consequence)")
+    }
+
+    // MARK: - Writing
+
+    private func write() async {
+        let before = State(cache)
+        let begin = CacheSnapshotFile.Moment(clocks)
+        let result: Result<CacheSnapshotFile.Written, FileFault>
+        do throws(SocketError) {
+            result = try await WorkerThread.run(named: "snapshot") { [file, stopWriting] in
+                Result { () throws(FileFault) in try file.write(at: begin, stopWriting) }
+            }
+        } catch {
+            fail("\(error)", consequence: Self.keeping)
+            return
+        }
+        switch result {
+        case .success(let written):
+            state = before
+            numbers.latest = (begin.instant, written.entries, written.octets)
+            numbers.fault = nil
+            logger.info(
+                """
+                cache: entries saved: \(written.entries), \(written.octets) octets, \
+                \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
+                """
+            )
+        case .failure(.stopped):
+            // The caller that stopped it has logged the reason.
+            break
+        case .failure(let fault):
+            fail(fault.sentence, consequence: Self.keeping)
+        }
+    }
+
+    private static let keeping = "keeping the old file, if any"
+
+    /// Stores a fault, and logs it unless it equals the previous one.
+    private func fail(_ fault: String, consequence: String) {
+        if numbers.fault != fault { logger.warning("cache: \(fault), \(consequence)") }
+        numbers.fault = fault
+    }
+}
+
+extension Duration {
+    /// Milliseconds, rounded down.
+    fileprivate var inWholeMilliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}
+
+extension FileFault {
+    fileprivate var sentence: String { hint.map { "\(self) (\($0))" } ?? "\(self)" }
+
+    private var hint: String? {
+        switch self {
+        case .symbolicLink, .notRegular: "`cache.snapshot` must be the path of a regular file"
+        case .foreign: "remove the file, or change its owner to the daemon's user"
+        case .open(let path, _): "run `chmod 600 \(path)`"
+        case .busy: "check if another daemon uses the same `cache.snapshot`"
+        case .stopped: nil
+        case .system(_, _, let code):
+            switch code {
+            case ENOENT, ENOTDIR: "create the directory, or change `cache.snapshot`"
+            case EACCES, EPERM: "the daemon's user has no write permission"
+            case EROFS: "in a systemd sandbox, StateDirectory= provides a writable directory"
+            case ENOSPC, EDQUOT: "free disk space"
+            default: nil
+            }
+        }
+    }
+}

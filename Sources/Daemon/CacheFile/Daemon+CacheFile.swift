@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Logging
+internal import Net
+internal import Resolver
+
+// MARK: - The cache's file
+
+extension Daemon {
+    static func cacheFile(_ components: Components, logger: Logger) -> CacheFile? {
+        let setting = components.settings.cache.snapshot
+        return setting.path(in: SettingsEnvironment.stateDirectory).map { path in
+            CacheFile(
+                path,
+                of: components.cache,
+                components.resolver.origins,
+                clocks: components.clocks,
+                logger: logger
+            )
+        }
+    }
+
+    /// Starts to restore the cache from its snapshot, and to write the snapshot.
+    ///
+    /// Meanwhile, a query waits for its restored entry if no better answer arrives.
+    func startCacheFile() {
+        guard let cacheFile else { return }
+        cacheFile.onLoad = { [self] hottest in
+            components.resolver.refreshing.refresh(hottest: hottest)
+        }
+        let restoring = components.resolver.restoring
+        restoring.begin()
+        cacheFile.onLoadEnd = { restoring.end() }
+        cacheFile.start(leavingOut: components.resolver.overridden)
+    }
+}

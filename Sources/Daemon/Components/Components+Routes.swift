@@ -1,0 +1,137 @@
+internal import Administration
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import DNSCache
+internal import HTTPDNS
+internal import Net
+internal import Resolver
+internal import Upstream
+
+/// Settings, with the distinct upstream lists of all routes, which a thread has collected.
+struct SettledRoutes: Sendable {
+    let settings: Settings
+
+    /// Distinct lists of upstreams in routes; many routes share one list.
+    let upstreamLists: Set<[String]>
+
+    init(_ settings: Settings) {
+        self.settings = settings
+        upstreamLists = Set(settings.routes.lazy.map(\.upstreams))
+    }
+}
+
+extension Components {
+    /// Components that provide answers: cache, vendors and upstreams.
+    @ServiceLoop
+    struct Sources {
+        let cache: AnswerCache
+        let http: (any HTTPTransport)?
+        let vendors: [(settings: VendorSettings, client: VendorClient)]
+        let upstreamHTTP: UpstreamHTTP?
+        let upstreams: [any Forwarding]
+        let health: HealthTable
+
+        let plan: RoutingPlan
+
+        /// Makes the components for `settled`; takes unchanged ones from `old`.
+        init(
+            _ settled: SettledRoutes,
+            in dependencies: Dependencies,
+            succeeding old: Components?
+        ) throws(StartError) {
+            let settings = settled.settings
+            let clocks = dependencies.clocks
+            cache =
+                old?.cache
+                ?? AnswerCache(
+                    limit: settings.cache.size,
+                    origin: clocks.now(),
+                    seed: dependencies.seed,
+                    rotates: settings.answers.order == .rotate
+                )
+            http = old?.http ?? (settings.vendors.isEmpty ? nil : dependencies.transport())
+            var vendors: [(settings: VendorSettings, client: VendorClient)] = []
+            for vendor in settings.vendors {
+                guard let http else { break }
+                if let known = old?.client(of: vendor) {
+                    vendors.append((vendor, known))
+                } else {
+                    vendors.append((vendor, try Components.client(vendor, http, clocks)))
+                }
+            }
+            let made = try Components.upstreams(settings.upstreams, dependencies, succeeding: old)
+            self.vendors = vendors
+            upstreams = made.upstreams
+            upstreamHTTP = made.http
+            let health = old?.upstreamHealth ?? HealthTable(clocks: clocks)
+            self.health = health
+            // Routes with the same upstreams share one group.
+            var groups: [[String]: UpstreamGroup] = [:]
+            for list in settled.upstreamLists {
+                let named = list.compactMap { name in made.upstreams.first { $0.name == name } }
+                if !named.isEmpty { groups[list] = UpstreamGroup(named, health: health) }
+            }
+            plan = RoutingPlan(
+                settings: settings,
+                vendors: Dictionary(vendors.map { ($0.settings.name, $0.client) }) { first, _ in
+                    first
+                },
+                groups: groups,
+                old: old.map { ($0.resolver.routes, $0.routeNames) }
+            )
+        }
+    }
+}
+
+/// Inputs for making the routes, on any thread.
+struct RoutingPlan: Sendable {
+    let settings: Settings
+    let vendors: [String: VendorClient]
+    let groups: [[String]: UpstreamGroup]
+
+    let old: (table: RouteTable, names: RouteNames)?
+
+    /// Makes the routes and compares them with the old ones, in time linear in their number.
+    func routing() -> Routing {
+        var table = RouteTable()
+        for route in settings.routes {
+            table.add(
+                Route(
+                    place: "\(route.place)",
+                    vendors: route.vendors.compactMap { vendors[$0] },
+                    upstreams: groups[route.upstreams],
+                    fallsBack: route.fallback == .upstream,
+                    allowsPrivateAnswers: route.privateAnswers == .allow,
+                    servesStale: route.stale
+                ),
+                for: route.domains.map(RoutePattern.init),
+                except: route.except.map(RoutePattern.init)
+            )
+        }
+        return Routing(
+            table: table,
+            names: RouteNames(settings.routes),
+            comparison: old.map { table.comparison(with: $0.table) }
+        )
+    }
+}
+
+/// Route table of the components.
+struct Routing: Sendable {
+    let table: RouteTable
+    let names: RouteNames
+
+    /// Comparison with the previous routes; nil at the start.
+    let comparison: RouteTable.Comparison?
+}
+
+extension RoutePattern {
+    init(_ pattern: DomainPattern) {
+        self =
+            switch pattern.form {
+            case .suffix: .suffix(pattern.domain)
+            case .exact: .exact(pattern.domain)
+            case .below: .below(pattern.domain)
+            }
+    }
+}

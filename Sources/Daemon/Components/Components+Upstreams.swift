@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Logging
+internal import Net
+internal import Upstream
+
+/// HTTP transports shared by all upstreams over HTTPS.
+struct UpstreamHTTP: Sendable {
+    let queries: any HTTPTransport
+
+    /// Transport of health probes, which must not wait for client queries.
+    let probes: any HTTPTransport
+}
+
+extension Components {
+    /// Makes the upstreams, with one `Forwarder` per server address.
+    ///
+    /// - Throws: `StartError.upstream` if CA certificates cannot be read.
+    static func upstreams(
+        _ all: [UpstreamSettings],
+        _ dependencies: Dependencies,
+        succeeding old: Components?
+    ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
+        // Upstreams and vendors have separate transports, so that neither uses up the connections
+        // of the other.
+        var http = old?.upstreamHTTP
+        if http == nil, all.contains(where: { $0.url.scheme == .https }) {
+            http = UpstreamHTTP(queries: dependencies.transport(), probes: dependencies.transport())
+        }
+        var tls: [String?: TLSClient] = [:]
+        var upstreams: [any Forwarding] = []
+        for settings in all {
+            if let known = old?.upstream(of: settings) {
+                upstreams.append(known)
+                continue
+            }
+            if settings.url.scheme == .tls, tls[settings.caFile] == nil {
+                tls[settings.caFile] = try client(settings)
+            }
+            let latency = LatencyHistogram()
+            let servers = settings.servers.map { address in
+                Forwarder(
+                    name: settings.name,
+                    url: settings.shown(at: address),
+                    timeout: settings.timeout,
+                    over: way(of: settings, to: address, http, tls[settings.caFile], dependencies),
+                    latency: latency,
+                    clocks: dependencies.clocks
+                )
+            }
+            upstreams.append(
+                servers.count == 1
+                    ? servers[0]
+                    : Upstream(url: "\(settings.url)", servers: servers, latency: latency)
+            )
+        }
+        return (upstreams, http)
+    }
+
+    private static func way(
+        of settings: UpstreamSettings,
+        to address: SocketAddress,
+        _ http: UpstreamHTTP?,
+        _ tls: TLSClient?,
+        _ dependencies: Dependencies
+    ) -> any UpstreamTransport {
+        guard settings.url.scheme == .https, let http else {
+            return dependencies.way(settings, address, settings.url.scheme == .tls ? tls : nil)
+        }
+        return HTTPSTransport(
+            to: "\(settings.url)",
+            at: address,
+            certificateFile: settings.caFile,
+            validates: settings.validates,
+            over: http.queries,
+            probes: http.probes,
+            clocks: dependencies.clocks
+        )
+    }
+
+    /// Returns the existing upstream with the same settings; nil if there is none.
+    private func upstream(of settings: UpstreamSettings) -> (any Forwarding)? {
+        zip(self.settings.upstreams, upstreams).first { $0.0.hasSameServers(as: settings) }?.1
+    }
+
+    private static func client(_ settings: UpstreamSettings) throws(StartError) -> TLSClient {
+        do throws(TLSError) {
+            return try TLSClient(certificateFile: settings.caFile, protocols: ["dot"])
+        } catch {
+            throw .upstream(settings.name, "\(error)")
+        }
+    }
+
+    /// Logs unprotected upstreams, and later changes of their servers' health.
+    ///
+    /// - Parameter old: previous components; its upstreams are not logged again.
+    func reportUpstreams(to logger: Logger, after old: Components? = nil) {
+        for upstream in upstreams where !upstream.isProtected {
+            guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
+            logger.info("upstream \(upstream.name): unprotected (\(upstream.url))")
+        }
+        upstreamHealth.reportFailure = { name, url, error in
+            logger.debug(
+                "upstream \(name): query to \(url) failed: \(error)",
+                metadata: ["upstream": "\(name)"]
+            )
+        }
+        upstreamHealth.report = { news in
+            logger.log(
+                level: news.isTrouble ? .warning : .notice,
+                "\(news)",
+                metadata: [
+                    "upstream": "\(news.server.name)", "server": "\(news.server.url)",
+                    "event": "\(news.kind)",
+                ]
+            )
+        }
+    }
+
+    /// Closes the upstreams' connections and resets the health of their servers.
+    func upstreamNetworkChanged() {
+        upstreamHealth.networkChanged()
+        for upstream in upstreams { upstream.networkChanged() }
+    }
+}
+
+extension UpstreamSettings {
+    /// Returns the URL, followed by the address if the settings list addresses.
+    func shown(at address: SocketAddress) -> String {
+        guard !addresses.isEmpty else { return "\(url)" }
+        return "\(url) (\(address.port == url.port ? address.host : address.description))"
+    }
+}

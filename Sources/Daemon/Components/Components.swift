@@ -1,0 +1,226 @@
+package import Acceleration
+package import Administration
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import DNSCache
+internal import DNSWire
+internal import HTTPDNS
+package import Net
+internal import Resolver
+internal import Upstream
+
+/// All components that the settings describe, connected but not started.
+///
+/// This file and `Resolver.init` show the dependencies between components.  A reload makes a new
+/// `Components`, which share unchanged components with the old one and replaces it.
+@ServiceLoop
+struct Components {
+    let settings: Settings
+
+    let clocks: Clocks
+    let cache: AnswerCache
+
+    /// HTTP transport shared by all vendors; nil if there are none.
+    let http: (any HTTPTransport)?
+    let vendors: [(settings: VendorSettings, client: VendorClient)]
+
+    /// HTTP transports shared by upstreams over HTTPS; nil if there are none.
+    let upstreamHTTP: UpstreamHTTP?
+    let upstreams: [any Forwarding]
+
+    /// Health of the upstreams' servers, with its log callbacks.
+    let upstreamHealth: HealthTable
+    let resolver: Resolver
+
+    let routeNames: RouteNames
+
+    /// Makes all components for checked settings.
+    ///
+    /// - Parameters:
+    ///   - dependencies: network and clocks.
+    ///   - old: previous components, which provide unchanged components; it is not modified before
+    ///     `Daemon` replaces it.
+    /// - Throws: `StartError` for faults that checking the settings does not find, such as a cipher
+    ///   that the installed OpenSSL lacks.
+    init(
+        _ settings: Settings,
+        in dependencies: Dependencies = .system,
+        succeeding old: Components? = nil
+    ) throws(StartError) {
+        let sources = try Sources(SettledRoutes(settings), in: dependencies, succeeding: old)
+        self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
+    }
+
+    /// Makes all components, with the routes on a thread: 100,000 routes take about 1 s, which would
+    /// block the service loop.
+    static func make(
+        _ settings: SettledRoutes,
+        in dependencies: Dependencies,
+        succeeding old: Components
+    ) async throws(StartError) -> Components {
+        let sources = try Sources(settings, in: dependencies, succeeding: old)
+        let routing: Routing
+        do throws(SocketError) {
+            routing = try await WorkerThread.run(named: "routes") { [plan = sources.plan] in
+                plan.routing()
+            }
+        } catch {
+            throw .system(error)
+        }
+        return Components(sources, routing, in: dependencies, succeeding: old)
+    }
+
+    private init(
+        _ sources: Sources,
+        _ routing: Routing,
+        in dependencies: Dependencies,
+        succeeding old: Components?
+    ) {
+        settings = sources.plan.settings
+        clocks = dependencies.clocks
+        cache = sources.cache
+        http = sources.http
+        vendors = sources.vendors
+        upstreamHTTP = sources.upstreamHTTP
+        upstreams = sources.upstreams
+        upstreamHealth = sources.health
+        routeNames = routing.names
+        let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
+        resolver = Resolver(
+            routes: routing.table,
+            standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: upstreamHealth),
+            policy: TTLPolicy(settings.cache),
+            answers: AnswerPolicy(settings.answers, settings.rebinding),
+            probe: dependencies.probe,
+            freshness: Freshness(settings.cache),
+            cache: cache,
+            clocks: clocks,
+            succeeding: old?.resolver,
+            comparison: routing.comparison
+        )
+    }
+
+    /// Activates these components in the objects that outlive a reload.
+    func comeIntoForce() {
+        cache.setRotation(settings.answers.order == .rotate)
+        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
+        let believed = upstreams.flatMap(\.servers).filter(\.validates)
+        resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
+        let unprotected = vendors.filter { !$0.client.facts.isProtected }
+        resolver.origins.setUnprotected(vendors: Set(unprotected.map(\.client.name)))
+    }
+}
+
+/// Failure of a start or a reload.
+package enum StartError: Error, CustomStringConvertible {
+    /// Cannot listen on an address.
+    case listen(SocketAddress, SocketError)
+
+    /// Cannot listen on an address because this daemon listens on another address with its port.
+    case listenBeside(SocketAddress, SocketAddress)
+    /// Cannot listen on an address because systemd passed other addresses with its port.
+    case passedElsewhere(SocketAddress, [SocketAddress])
+
+    /// A socket from systemd is unusable.
+    case passed(SocketError)
+
+    /// Cannot open the control socket.
+    case control(String, SocketError)
+
+    /// Cannot serve metrics at an address or path.
+    case metrics(MetricsListenError)
+
+    /// Acceleration is required but not available.
+    case acceleration(AccelerationError)
+
+    /// Cannot make the client of a vendor.
+    case vendor(String, String)
+
+    /// Cannot make an upstream.
+    case upstream(String, String)
+
+    /// Cannot reload because the daemon is stopping.
+    case stopping
+
+    /// A basic system call failed.
+    case system(SocketError)
+
+    /// Fault with its place and, if known, a remedy.
+    package var description: String {
+        switch self {
+        case .listen(let address, let error) where error.isAddressInUse:
+            "cannot listen on \(address): address already in use; "
+                + "`ss -tulpn 'sport = :\(address.port)'` shows the program"
+        case .listen(let address, let error) where error.isForbidden:
+            "cannot listen on \(address): no permission for ports below 1024; add the address to "
+                + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "
+                + "ListenStream=), grant CAP_NET_BIND_SERVICE, or use another port"
+        case .listen(let address, let error) where error.isAddressMissing:
+            "cannot listen on \(address): this machine does not have that address (\(error)); "
+                + "remove it from `listen`, or add it to an interface (`ip addr` lists all addresses)"
+        case .listen(let address, let error):
+            "cannot listen on \(address): \(error)"
+        case .listenBeside(let address, let own):
+            "cannot listen on \(address) while this daemon listens on \(own); "
+                + "restart the daemon to replace one by the other"
+        case .passedElsewhere(let address, let passed):
+            "cannot listen on \(address): systemd listens on "
+                + passed.map { "\($0)" }.joined(separator: ", ")
+                + " for this service; name \(address) in the socket unit instead (`systemctl edit "
+                + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
+        case .passed(let error):
+            "\(error); check the unit httpdnsd.socket"
+        case .control(let path, let error):
+            "cannot open the control socket \(path): \(error)"
+        case .metrics(let error):
+            "\(error)"
+        case .acceleration(let error):
+            "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
+        case .vendor(let name, let why):
+            "vendor \(name): \(why)"
+        case .upstream(let name, let why):
+            "upstream \(name): \(why)"
+        case .stopping:
+            "the daemon is stopping"
+        case .system(let error):
+            "\(error)"
+        }
+    }
+}
+
+// MARK: - From settings
+
+extension TTLPolicy {
+    fileprivate init(_ settings: CacheSettings) {
+        self.init()
+        positive = Self.seconds(settings.minimumTTL)...Self.seconds(settings.maximumTTL)
+        negative =
+            Self.seconds(settings.negativeTTL.minimum)...Self.seconds(settings.negativeTTL.maximum)
+    }
+
+    private static func seconds(_ duration: Duration) -> UInt32 { duration.wholeSeconds }
+}
+
+extension Freshness {
+    fileprivate init(_ settings: CacheSettings) {
+        self.init()
+        stale = settings.stale.map { settings in
+            var stale = Stale()
+            stale.window = settings.window.wholeSeconds
+            stale.after = settings.after
+            stale.ttl = settings.ttl.wholeSeconds
+            return stale
+        }
+        prefetch = settings.prefetch.map { settings in
+            var prefetch = Prefetch()
+            prefetch.at = UInt32(settings.at)
+            prefetch.budgetPerMinute = settings.budgetPerMinute
+            prefetch.names = settings.names
+            return prefetch
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
+}

@@ -1,0 +1,83 @@
+internal import Acceleration
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import DNSWire
+package import Net
+internal import Resolver
+internal import Upstream
+
+/// External dependencies of the components: network, clocks and system calls.
+///
+/// Tests replace them by a simulated world.
+@ServiceLoop
+package struct Dependencies {
+    var clocks: Clocks
+
+    /// Secret seed for cache hashing and order.
+    var seed: UInt64
+
+    var transport: () -> any HTTPTransport
+
+    /// Makes the transport to an upstream server at an address, except over HTTPS; with TLS if a
+    /// client is given.
+    var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
+
+    var probe: Probing.Probe
+
+    /// Makes the kernel program from cache size, time origin and seed; nil if `clocks` is not the
+    /// kernel's clock.
+    var kernel: Kernel?
+
+    typealias Kernel =
+        @Sendable (Int, ContinuousClock.Instant, UInt64) throws(AccelerationError) -> KernelAnswers
+
+    static var system: Dependencies {
+        Dependencies(
+            clocks: .system,
+            seed: .random(in: .min ... .max),
+            transport: { HTTPClient() },
+            way: way,
+            probe: probe,
+            kernel: kernel
+        )
+    }
+
+    private nonisolated static func kernel(
+        _ entries: Int,
+        _ origin: ContinuousClock.Instant,
+        _ seed: UInt64
+    ) throws(AccelerationError) -> KernelAnswers {
+        try KernelAnswers(entries: entries, origin: origin, seed: seed)
+    }
+
+    private static func way(
+        of settings: UpstreamSettings,
+        to address: SocketAddress,
+        _ tls: TLSClient?
+    ) -> any UpstreamTransport {
+        if let tls {
+            StreamTransport(
+                to: address,
+                tlsName: settings.url.host,
+                tls: tls,
+                validates: settings.validates
+            )
+        } else if settings.url.scheme == .tcp {
+            StreamTransport(to: address, validates: settings.validates)
+        } else {
+            PlainTransport(to: address, validates: settings.validates)
+        }
+    }
+
+    /// Connects to a server without sending data; returns true on success.
+    private static func probe(
+        _ target: AddressRanking.Target,
+        deadline: ContinuousClock.Instant
+    ) async -> Bool {
+        guard let address = SocketAddress(octets: target.address.octets, port: target.port),
+            let connection = try? await StreamConnection.connect(to: address, deadline: deadline)
+        else { return false }
+        connection.close()
+        return true
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import HTTPDNS
+internal import Logging
+internal import Net
+
+/// Log of a vendor's events; a persistent failure is logged once.
+@ServiceLoop
+final class VendorLog {
+    private let name: String
+    private let logger: Logger
+
+    private var servers: [SocketAddress] = []
+
+    /// True if the last refresh failed.
+    private var isFailing = false
+
+    init(_ name: String, _ logger: Logger) {
+        self.name = name
+        self.logger = logger
+    }
+
+    func log(_ notice: VendorClient.Notice) {
+        switch notice {
+        case .servers(let found):
+            if found != servers || isFailing {
+                let list = found.map { "\($0)" }.joined(separator: ", ")
+                logger.info("vendor \(name): endpoints refreshed: \(list)")
+            }
+            servers = found
+            isFailing = false
+        case .noServers(let error):
+            if !isFailing {
+                logger.warning(
+                    "vendor \(name): endpoint refresh failed: \(error), keeping the known ones",
+                    metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
+                )
+            }
+            isFailing = true
+        case .failed(let server, let error, let next):
+            let consequence =
+                switch next {
+                case server: "retrying"
+                case let next?: "trying \(next)"
+                case nil: "trying the next vendor or the fallback"
+                }
+            logger.warning(
+                "vendor \(name): \(server): \(error), \(consequence)",
+                metadata: [
+                    "vendor": "\(name)", "server": "\(server)", "error": "\(error.kind.rawValue)",
+                ]
+            )
+        case .refused(let error, let pause):
+            logger.warning(
+                """
+                vendor \(name): account refused: \(error); next attempt in \
+                \(pause.components.seconds) s, or after `httpdnsctl resume \(name)`
+                """,
+                metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
+            )
+        case .clockRefused(let seconds, let limit):
+            logger.warning(
+                """
+                vendor \(name): clock is \(seconds) s ahead of this machine, more than the correctable \
+                \(limit) s: set the clock of this machine (NTP)
+                """,
+                metadata: ["vendor": "\(name)", "error": "clock"]
+            )
+        case .budgetSpent(let rule):
+            let consequence =
+                switch rule.onExceeded {
+                case .fallback: "not used until midnight UTC"
+                case .warn: "ignoring"
+                }
+            logger.warning(
+                "vendor \(name): daily budget of \(rule.callsPerDay) calls spent, \(consequence)",
+                metadata: ["vendor": "\(name)"]
+            )
+        }
+    }
+}
+
+// MARK: - Beginning and end
+
+extension Daemon {
+    /// Starts vendor clients, with their endpoint refresh and log.
+    func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
+        for vendor in vendors {
+            let log = VendorLog(vendor.settings.name, logger)
+            if !vendor.client.facts.isProtected {
+                let channel = vendor.settings.account.channel
+                logger.info("vendor \(vendor.client.name): unprotected (\(channel))")
+            }
+            vendor.client.observer = { log.log($0) }
+            vendor.client.start()
+        }
+    }
+
+    /// Stops all vendor clients; logs paused ones, because a restart resumes them.
+    func stopVendors() {
+        for vendor in components.vendors {
+            if vendor.client.statistics.state == .paused {
+                logger.notice(
+                    "vendor \(vendor.client.name): was paused; a restart resumes it"
+                )
+            }
+            vendor.client.stop()
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Logging
+internal import Net
+
+// MARK: - Libraries and certificates
+
+extension Daemon {
+    /// Loads libcurl and the system's CA certificates on a thread, if needed: this takes
+    /// milliseconds and 6 MiB, and clients are answered meanwhile.
+    func prepareHTTP() {
+        let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
+        guard starter == nil, needsHTTP || needsTrust else { return }
+        do throws(SocketError) {
+            starter = try WorkerThread(named: "http-start") {
+                if needsHTTP { HTTPClient.prepare() }
+                if needsTrust { TrustStores.prepare() }
+            }
+        } catch {
+            logger.debug("libcurl: cannot create the initialization thread: \(error), ignoring")
+        }
+    }
+
+    func reportCertificates() {
+        TrustStores.shared.observer = { [logger] notice in
+            switch notice {
+            case .reloaded(let source):
+                logger.notice("certificates: reloaded changed \(source)")
+            case .failed(let source, let error):
+                logger.error(
+                    "certificates: cannot use changed \(source): \(error), keeping the old ones"
+                )
+            }
+        }
+    }
+}
+
+extension Components {
+    fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
+
+    /// True if a TLS connection is verified with the system's CA certificates.
+    fileprivate var trustsSystem: Bool {
+        settings.vendors.contains { $0.caFile == nil && $0.account.usesTLS }
+            || settings.upstreams.contains { $0.caFile == nil && $0.url.scheme.isProtected }
+    }
+}

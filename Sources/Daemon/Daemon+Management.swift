@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Administration
+internal import Net
+
+extension Daemon: ManagedDaemon {
+    package var settingsFile: String { source.file }
+
+    package var state: DaemonState {
+        DaemonState(
+            settings: components.settings,
+            clocks: components.clocks,
+            cache: components.cache,
+            resolver: components.resolver,
+            vendors: components.vendors,
+            upstreams: components.upstreams,
+            upstreamHealth: components.upstreamHealth,
+            routeNames: components.routeNames,
+            listeners: listenerManager.listeners,
+            workers: listenerManager.workers,
+            handler: handler,
+            misses: misses,
+            accelerator: accelerator,
+            closedWorkers: listenerManager.closed,
+            mergedOfFormerVendors: mergedOfFormerVendors,
+            network: network.numbers,
+            cacheFile: cacheFile?.numbers,
+            reloadProblem: life.reloadProblem
+        )
+    }
+}

@@ -1,0 +1,325 @@
+internal import Administration
+package import Configuration
+internal import Control
+package import DaemonLog
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import Glibc
+internal import HTTPDNS
+package import Logging
+package import Net
+internal import Resolver
+
+/// Life cycle of the daemon: bind, start, notify systemd, answer until a signal, drain.
+///
+/// Reloading is in the folder `Reload`.
+@ServiceLoop
+package final class Daemon {
+    /// Current components; replaced by a reload.
+    var components: Components
+    package let logger: Logger
+
+    /// Log output; nil if the daemon does not control it.
+    package let log: LogSink?
+    let handler: QueryHandler
+    let listenerManager: ListenerManager
+    let network: NetworkReaction
+    let accelerator: Accelerator
+
+    /// Network, clocks and system calls for all assemblies.
+    let dependencies: Dependencies
+
+    let source: SettingsSource
+
+    /// Hosts files, reread when they change.
+    var hosts: HostsFiles
+
+    /// Snapshot file of the cache; nil if not configured.
+    var cacheFile: CacheFile?
+
+    let reloads = CoalescingQueue<ReloadOutcome>()
+
+    /// Removal of cache entries that a reload made invalid, while it runs.
+    var sweeping: Task<Int, Never>?
+
+    /// True if the daemon is stopping and accepts no reload.
+    private(set) var isStopping = false
+
+    /// Merged and paired lookups of removed vendors.
+    var mergedOfFormerVendors: UInt64 = 0
+
+    private(set) var misses: MissQueue?
+
+    /// Handler of the control socket.
+    private(set) var `operator`: ControlHandler?
+
+    private(set) lazy var scrapePoints = ScrapePoints(logger: logger) { [unowned self] in
+        life.unloggedQueries = queryLog.missed
+        return MetricsReport(state, life)
+    }
+
+    private(set) lazy var queryLog = QueryLog(logger, components.clocks) { [unowned self] in
+        (state.recent, components.resolver.origins)
+    }
+
+    var life = MetricsReport.Life()
+
+    /// Thread that loads libcurl and the system's CA certificates.
+    var starter: WorkerThread?
+
+    /// Start of acceleration; awaited at the end, because its thread must not outlive the daemon.
+    private var acceleration: Task<Void, Never>?
+
+    let own = OwnQuery()
+
+    /// Time for pending queries to complete after SIGTERM.
+    static let drainTime: Duration = .seconds(2)
+
+    static let dumpedQueries = 100
+
+    /// Makes the daemon's components; binds nothing yet.
+    package convenience init(
+        _ settings: Settings,
+        from source: SettingsSource,
+        log: LogSink
+    ) throws(StartError) {
+        try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
+    }
+
+    /// Makes the daemon with a real or simulated system.
+    package init(
+        _ settings: Settings,
+        from source: SettingsSource,
+        in dependencies: Dependencies,
+        logger: Logger,
+        log: LogSink? = nil
+    ) throws(StartError) {
+        self.source = source
+        self.log = log
+        life.startSeconds = dependencies.clocks.wallSeconds()
+        self.dependencies = dependencies
+        self.logger = logger
+        let components = try Components(settings, in: dependencies)
+        self.components = components
+        components.comeIntoForce()
+        components.reportUpstreams(to: logger)
+        handler = QueryHandler(
+            cache: components.cache,
+            resolver: components.resolver,
+            clocks: components.clocks
+        )
+        listenerManager = ListenerManager(settings, logger: logger)
+        network = NetworkReaction(components, logger: logger)
+        accelerator = Accelerator(components.cache, clocks: components.clocks, logger: logger)
+        let relay = HostsRelay()
+        hosts = HostsFiles(settings.hosts, logger: logger) { relay.take($0) }
+        cacheFile = Self.cacheFile(components, logger: logger)
+        relay.use = { [weak self] in self?.components.resolver.use($0) }
+    }
+
+    /// Runs until SIGTERM or SIGINT, and returns the exit code.
+    package func run() async -> Int32 {
+        let control: Task<Void, Never>
+        let signals: AsyncStream<Int32>
+        let misses: MissQueue
+        do throws(StartError) {
+            SpareDescriptors.keep()
+            signals = try Self.signals()
+            try listenerManager.takePassed()
+            let bound = try listenerManager.bind(components.settings)
+            let socket = try controlSocket()
+            try accelerator.load(components.settings, in: dependencies)
+            dropCapabilities()
+            // Before any query is answered: hosts files override other answers.
+            await hosts.start()
+            control = startControl(at: socket)
+            misses = try Self.missQueue(for: handler, own)
+            self.misses = misses
+            // Before the first query, which may be answered from the snapshot.
+            startCacheFile()
+            let handlers = ListenerManager.Handlers(
+                components: components,
+                handler: handler,
+                misses: misses,
+                own: own
+            )
+            try listenerManager.serve(bound, by: handlers)
+            // The start waits for acceleration only if it is required.
+            if components.settings.accelerate.loopback == .required {
+                try await accelerate()
+            }
+        } catch {
+            logger.critical("\(error)")
+            return 1
+        }
+        for warning in components.settings.warnings { logger.warning("\(warning)") }
+        if components.settings.accelerate.loopback != .required {
+            acceleration = ServiceLoop.task { [self] in
+                do throws(StartError) {
+                    try await accelerate()
+                } catch {
+                    logger.info("acceleration: off: \(error)")
+                }
+            }
+        }
+        reportCertificates()
+        prepareHTTP()
+        startVendors(components.vendors)
+        components.resolver.refreshing.start()
+        network.start()
+        startObservation()
+        ServiceManager.ready(status: readiness)
+        let watchdog = ServiceLoop.task {
+            // Ends only when cancelled.
+            try? await self.feedWatchdog()
+        }
+        logger.notice("\(readiness), version \(Product.version)")
+
+        for await signal in signals {
+            if signal == SIGTERM || signal == SIGINT { break }
+            if signal == SIGUSR1 {
+                await dumpRecords()
+                continue
+            }
+            // In a task, so that signals are handled while the disk does not respond.
+            ServiceLoop.task { [self] in _ = await reload() }
+        }
+        // Stopped workers do not answer the health check.
+        watchdog.cancel()
+        await drain()
+        control.cancel()
+        // The task removes the socket file.
+        await control.value
+        return 0
+    }
+
+    var readiness: String { "answering on \(listenerManager.addresses)" }
+
+    private static func signals() throws(StartError) -> AsyncStream<Int32> {
+        do throws(SocketError) {
+            return try ServiceLoop.signals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    // MARK: - Starting
+
+    /// Drops capabilities after the privileged calls, for this thread and threads started later.
+    ///
+    /// The thread that loads the kernel program keeps them.  If a seccomp filter of the service
+    /// manager prevents the call, the daemon continues with its capabilities.
+    private func dropCapabilities() {
+        do throws(SocketError) {
+            try OwnProcess.dropCapabilities()
+        } catch {
+            logger.warning("cannot drop capabilities: \(error), ignoring")
+        }
+    }
+
+    private func accelerate() async throws(StartError) {
+        try await accelerator.start(
+            components.settings,
+            at: listenerManager.listeners.map(\.address)
+        )
+    }
+
+    /// Notifies the systemd watchdog while the daemon answers the health check.
+    private func feedWatchdog() async throws(CancellationError) {
+        guard let interval = ServiceManager.watchdogInterval else { return }
+        let check = SelfCheck(asking: own, clocks: components.clocks, logger: logger)
+        try await ServiceManager.feedWatchdog { [unowned self] in
+            await check.passes(listenerManager.listeners, within: interval / 3)
+        }
+    }
+
+    /// Starts metrics and the query log, if configured.
+    ///
+    /// A failure does not stop the daemon: name resolution is more important.
+    private func startObservation() {
+        do throws(MetricsListenError) {
+            let settings = components.settings.metrics
+            scrapePoints.serve(try scrapePoints.bind(settings), as: settings)
+        } catch {
+            logger.error("\(error), continuing without metrics")
+        }
+        queryLog.use(components.settings.log.queries)
+    }
+
+    /// Logs the flight recorder and the latest queries not answered from the cache.
+    private func dumpRecords() async {
+        log?.dump()
+        let recent = RecentReader.all(of: state.recent)
+        let list = RecentList(recent, components.clocks, components.resolver.origins)
+        let queries = await list.latestMisses(Self.dumpedQueries)
+        logger.notice("latest queries not answered from the cache: \(queries.count)")
+        for query in queries { QueryLog.log(query, to: logger) }
+    }
+
+    /// Opens the control socket, before root privileges are dropped: only root can set any group.
+    private func controlSocket() throws(StartError) -> ControlSocket {
+        let settings = components.settings.control
+        do throws(SocketError) {
+            return try ControlSocket.open(
+                path: settings.socket,
+                mode: UInt32(settings.mode),
+                group: settings.group
+            )
+        } catch {
+            throw .control(settings.socket, error)
+        }
+    }
+
+    private func startControl(at socket: ControlSocket) -> Task<Void, Never> {
+        if let warning = socket.warning { logger.warning("\(warning)") }
+        let handler = ControlHandler(self)
+        `operator` = handler
+        let server = ControlServer(
+            listener: socket.listener,
+            dispatcher: ControlDispatcher(
+                handler: handler,
+                access: socket.access,
+                logger: logger
+            ),
+            logger: logger
+        )
+        return ServiceLoop.task { [self] in
+            do throws(SocketError) {
+                try await server.run()
+            } catch .cancelled, .closed {
+                // The daemon is stopping.
+            } catch {
+                logger.error("control: \(error); restart the daemon to use httpdnsctl again")
+            }
+        }
+    }
+
+    // MARK: - Stopping
+
+    /// Stops accepting queries, and waits for pending ones until a deadline.
+    private func drain() async {
+        isStopping = true
+        ServiceManager.stopping()
+        logger.notice("stopping")
+        components.resolver.refreshing.stop()
+        hosts.stop()
+        stopVendors()
+        accelerator.stop()
+        listenerManager.close()
+        // The workers' last misses are also pending queries.
+        misses?.handleAll()
+        starter?.join()
+        let deadline = components.clocks.now() + Self.drainTime
+        // In parallel with the pending queries: a slow vendor must not prevent the snapshot.
+        let keeping = ServiceLoop.task { [cacheFile, sweeping] in
+            _ = await sweeping?.value
+            await cacheFile?.finish(by: deadline)
+        }
+        await handler.drained(by: deadline)
+        scrapePoints.stop()
+        queryLog.use(false)
+        listenerManager.finish()
+        await acceleration?.value
+        await keeping.value
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Glibc
+internal import Logging
+internal import Net
+internal import Resolver
+
+/// Reader of the hosts files, which reads them again when they change.
+///
+/// A separate thread reads the files, because a large file takes a while. The finished table then
+/// replaces the previous one. A missing file counts as empty: it may be created later.
+@ServiceLoop
+final class HostsFiles {
+    /// Maximum size of a file in octets; a longer file is ignored.
+    nonisolated static let mostOctets = 8 << 20
+
+    /// Delay after a change, so that further changes are read together with it.
+    private static let settling: Duration = .milliseconds(100)
+
+    private let settings: HostsSettings
+    private let logger: Logger
+    private let use: @ServiceLoop (HostsTable) -> Void
+
+    private var watches: [FileWatch] = []
+    private var alarm: Alarm?
+
+    /// True while the files are being read, and true if they have changed since then.
+    private var isReading = false
+    private var hasChanged = false
+
+    /// Last warning about each file, so that each warning is logged once.
+    private var told: [String: String] = [:]
+
+    init(
+        _ settings: HostsSettings,
+        logger: Logger,
+        _ use: @escaping @ServiceLoop (HostsTable) -> Void
+    ) {
+        self.settings = settings
+        self.logger = logger
+        self.use = use
+    }
+
+    /// Watches the files, and then reads them for the first time.
+    func start() async {
+        let alarm = Alarm(.system) { [weak self] in
+            guard let self else { return }
+            ServiceLoop.task { await self.read() }
+        }
+        self.alarm = alarm
+        for path in settings.files {
+            do throws(SocketError) {
+                watches.append(
+                    try FileWatch(path) { alarm.bring(forward: Clock.now + Self.settling) }
+                )
+            } catch {
+                logger.warning("hosts: cannot watch \(path) for changes: \(error)")
+            }
+        }
+        await read()
+    }
+
+    /// Stops watching the files.
+    func stop() {
+        watches = []
+        alarm?.set(nil)
+    }
+
+    /// Reads all files; repeats this if they change in the meantime.
+    private func read() async {
+        hasChanged = true
+        guard !isReading else { return }
+        isReading = true
+        while hasChanged {
+            hasChanged = false
+            let settings = settings
+            let result = await Task.detached { HostsReading(settings) }.value
+            for file in result.files { completion(file) }
+            if result.table.leftOut > 0 {
+                completion(
+                    "the table is full, ignoring \(result.table.leftOut) names and addresses"
+                )
+            }
+            use(result.table)
+            logger.info("hosts: \(result.table.count) names")
+        }
+        isReading = false
+    }
+
+    // MARK: - Logging
+
+    /// Logs the errors of a file, unless they were the last ones logged for it.
+    private func completion(_ file: HostsReading.File) {
+        guard let complaint = file.complaint, told[file.path] != complaint else {
+            if file.complaint == nil { told[file.path] = nil }
+            return
+        }
+        told[file.path] = complaint
+        // The default file /etc/hosts may be missing without any mistake of the operator.
+        if file.isMissing, settings.files == HostsSettings().files {
+            logger.debug("hosts: \(file.path) \(complaint)")
+        } else {
+            logger.warning("hosts: \(complaint)")
+        }
+    }
+
+    private func completion(_ complaint: String) {
+        guard told[""] != complaint else { return }
+        told[""] = complaint
+        logger.warning("hosts: \(complaint)")
+    }
+}
+
+/// Content of the hosts files at one moment.
+struct HostsReading: Sendable {
+    /// Result of reading one file, for the log.
+    struct File: Sendable {
+        let path: String
+        var complaint: String?
+        var isMissing = false
+    }
+
+    private(set) var table: HostsTable
+    private(set) var files: [File] = []
+
+    /// Reads all files; may block.
+    init(_ settings: HostsSettings) {
+        table = HostsTable(
+            records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
+        )
+        for path in settings.files {
+            var file = File(path: path)
+            do throws(FileError) {
+                let octets = try RegularFile(path).read(atMost: HostsFiles.mostOctets)
+                let faults = table.add(hostsFile: octets)
+                if let first = faults.first {
+                    let rest = faults.count == 1 ? "it" : "it and \(faults.count - 1) more lines"
+                    file.complaint = "\(path):\(first.line): \(first.reason), ignoring \(rest)"
+                }
+            } catch {
+                file.complaint = "\(path) \(error.reason), ignoring it"
+                file.isMissing = error == .system(ENOENT)
+            }
+            files.append(file)
+        }
+    }
+}

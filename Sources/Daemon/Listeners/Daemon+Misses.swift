@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import Net
+
+extension Daemon {
+    /// Makes the queue from the workers to `handler`.
+    static func missQueue(
+        for handler: QueryHandler,
+        _ own: OwnQuery
+    ) throws(StartError) -> MissQueue {
+        do throws(SocketError) {
+            return try MissQueue(refresh: { handler.refresh($0) }) { miss in
+                if let reply = own.reply(to: miss.datagram.octets) {
+                    miss.listener.send(reply, inReplyTo: miss.datagram)
+                } else {
+                    answer(miss, at: handler)
+                }
+            }
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    private static func answer(_ miss: Miss, at handler: QueryHandler) {
+        let look = handler.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
+        switch look {
+        case .nothing:
+            break
+        case .reply(let reply), .malformed(let reply):
+            miss.listener.send(reply, inReplyTo: miss.datagram)
+        case .question(let open):
+            // A pending query needs the client's address, not the octets.
+            let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
+            handler.resolve(open) { listener.send($0, inReplyTo: sender) }
+        }
+    }
+}

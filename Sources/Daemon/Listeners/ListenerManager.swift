@@ -1,0 +1,257 @@
+internal import Configuration
+internal import DNSWire
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import Logging
+internal import Net
+
+/// Listeners of all addresses, with their workers and TCP servers.
+///
+/// A reload first binds new addresses, then serves them and closes removed ones.  Unchanged
+/// addresses keep their sockets and queued queries.
+@ServiceLoop
+final class ListenerManager {
+    /// Listener of one address.
+    struct Place {
+        /// Configured address, possibly with port 0.
+        let wanted: SocketAddress
+        let listeners: Listeners
+        var workers: [UDPWorker] = []
+        var threads: [WorkerThread] = []
+        var server: TCPServer?
+    }
+
+    /// Addresses bound but not served yet; closed when the value is released.
+    struct Bound {
+        fileprivate var places: [Place] = []
+    }
+
+    /// Components that serve the listeners.
+    struct Handlers {
+        let components: Components
+        let handler: QueryHandler
+        let misses: MissQueue
+
+        let own: OwnQuery
+    }
+
+    private var places: [Place] = []
+
+    /// Sockets passed by systemd and not adopted yet.
+    private var passed: [PassedSocket] = []
+
+    /// UDP sockets per address; constant, because the kernel distributes clients by their number.
+    private let workersPerAddress: Int
+    private let rules: AccessPolicy
+    private let logger: Logger
+
+    /// Secrets of DNS cookies, except on loopback, where addresses cannot be forged.
+    private let jar = CookieJar(now: Clock.now)
+
+    /// Rate limit, except on loopback.
+    private lazy var limit = RateLimit(now: Clock.now)
+
+    private var started = 0
+
+    /// Counters of workers that a reload has ended.
+    private(set) var closed = (queries: QuerySums(), hits: LatencySum())
+
+    init(_ settings: Settings, logger: Logger) {
+        workersPerAddress =
+            switch settings.workers {
+            case .automatic: WorkerThread.processors
+            case .fixed(let count): count
+            }
+        rules = AccessPolicy(AccessPolicy.Snapshot(settings))
+        self.logger = logger
+    }
+
+    var listeners: [Listeners] { places.map(\.listeners) }
+    var workers: [UDPWorker] { places.flatMap(\.workers) }
+    var servers: [TCPServer] { places.compactMap(\.server) }
+
+    /// Listen addresses for the log and systemd.
+    var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
+
+    // MARK: - Opening
+
+    /// Takes the sockets that systemd has passed; called once, before `bind`.
+    ///
+    /// - Throws: `StartError.passed`.
+    func takePassed() throws(StartError) {
+        do throws(SocketError) {
+            passed = try ServiceManager.sockets()
+        } catch {
+            throw .passed(error)
+        }
+    }
+
+    /// Binds the addresses of the settings that are not bound, and adopts sockets from systemd.
+    ///
+    /// A passed socket is served even if it is not in `listen`: the administrator has configured it
+    /// in the socket unit, and clients of an unread socket would wait instead of trying another
+    /// server.  `allow` applies to it.
+    ///
+    /// Some default addresses may be left out if at least one remains: those that the machine
+    /// lacks, and those without permission if systemd has passed others.
+    ///
+    /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
+    func bind(_ settings: Settings) throws(StartError) -> Bound {
+        var wanted = settings.listen
+        for address in passed.map(\.address) where !wanted.contains(address) {
+            logger.notice("serving \(address), which is in the socket unit but not in `listen`")
+            wanted.append(address)
+        }
+        var bound = Bound()
+        var missing: StartError?
+        for address in wanted where !places.contains(where: { $0.wanted == address }) {
+            do throws(StartError) {
+                bound.places.append(Place(wanted: address, listeners: try listeners(at: address)))
+            } catch {
+                guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
+                    fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
+                else { throw error }
+                logger.warning("not listening on \(address): \(fault), ignoring")
+                missing = error
+            }
+        }
+        if let missing, bound.places.isEmpty, places.isEmpty { throw missing }
+        passed = []
+        return bound
+    }
+
+    /// Returns the sockets of one address: those from systemd, and new ones for the rest.
+    private func listeners(at address: SocketAddress) throws(StartError) -> Listeners {
+        let own = passed.filter { $0.address == address }
+        do throws(SocketError) {
+            return own.isEmpty
+                ? try Listeners(binding: address, workers: workersPerAddress)
+                : try Listeners(adopting: own, at: address, workers: workersPerAddress)
+        } catch {
+            guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
+            // A wildcard address and a specific address with the same port exclude each other.
+            let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
+                .filter { $0.port == address.port && $0 != address }
+            // UDP and TCP list the same address.
+            let distinct = rivals.reduce(into: [SocketAddress]()) {
+                if !$0.contains($1) { $0.append($1) }
+            }
+            guard distinct.isEmpty else { throw .passedElsewhere(address, distinct) }
+            if let ours = listeners.first(where: { $0.address.port == address.port }) {
+                throw .listenBeside(address, ours.address)
+            }
+            throw .listen(address, error)
+        }
+    }
+
+    /// Starts to answer on the bound addresses.
+    ///
+    /// - Throws: `StartError.system` if a thread cannot be created; then they are closed.
+    func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
+        var opened: [Place] = []
+        for place in bound.places {
+            var place = place
+            do throws(SocketError) {
+                try start(&place, handlers)
+                opened.append(place)
+            } catch {
+                for place in opened + [place] { end(place) }
+                throw .system(error)
+            }
+        }
+        places += opened
+        for server in opened.compactMap(\.server) { run(server) }
+    }
+
+    private func start(_ place: inout Place, _ handlers: Handlers) throws(SocketError) {
+        let address = place.listeners.address
+        let cookies = address.ip.isLoopback ? nil : jar
+        let limit = address.ip.isLoopback ? nil : limit
+        place.server = TCPServer(
+            place.listeners.stream,
+            address: address,
+            handler: handlers.handler,
+            rules: rules,
+            cookies: cookies,
+            clocks: handlers.components.clocks
+        )
+        for socket in place.listeners.datagrams {
+            let worker = UDPWorker(
+                socket,
+                cache: handlers.components.cache,
+                rules: rules,
+                queue: handlers.misses,
+                cookies: cookies,
+                limit: limit,
+                own: handlers.own
+            )
+            place.threads.append(try WorkerThread(named: "worker-\(started)") { worker.run() })
+            place.workers.append(worker)
+            started += 1
+        }
+    }
+
+    private func run(_ server: TCPServer) {
+        ServiceLoop.task { [logger] in
+            do throws(SocketError) {
+                try await server.run()
+            } catch {
+                logger.error("stopped accepting TCP clients on \(server.address): \(error)")
+            }
+        }
+    }
+
+    // MARK: - Changing
+
+    /// Applies the access policy of `settings`, and closes addresses not in `listen`.
+    ///
+    /// - Returns: servers of closed addresses; the caller ends their clients later.
+    func go(by settings: Settings) -> [TCPServer] {
+        rules.issue(AccessPolicy.Snapshot(settings))
+        for server in servers { server.rulesChanged() }
+        let isWanted = { settings.listen.contains($0) }
+        let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
+        // In the order of the settings, as after a restart.
+        let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
+        places =
+            settings.listen.compactMap { address in places.first { $0.wanted == address } }
+            + unnamed
+        for place in gone {
+            logger.notice("no longer answering on \(place.listeners.address)")
+            end(place)
+        }
+        return gone.compactMap(\.server)
+    }
+
+    // MARK: - Closing
+
+    func close() {
+        for worker in workers { worker.stop() }
+        for thread in places.flatMap(\.threads) { thread.joinInterrupting() }
+        for server in servers { server.stop() }
+    }
+
+    func finish() {
+        for server in servers { server.finish() }
+    }
+
+    /// Closes an address, except its TCP connections.
+    private func end(_ place: Place) {
+        for worker in place.workers { worker.stop() }
+        for thread in place.threads { thread.joinInterrupting() }
+        for worker in place.workers {
+            worker.counters.add(to: &closed.queries)
+            worker.counters.hitLatency.add(to: &closed.hits)
+        }
+        place.server?.stop()
+    }
+}
+
+extension AccessPolicy.Snapshot {
+    fileprivate init(_ settings: Settings) {
+        self.init(
+            access: AccessList(settings.allow),
+            queriesPerSecond: settings.rateLimit?.queriesPerSecond
+        )
+    }
+}

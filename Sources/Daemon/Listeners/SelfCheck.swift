@@ -1,0 +1,197 @@
+internal import Configuration
+// SPDX-License-Identifier: Apache-2.0
+internal import Frontend
+internal import Logging
+internal import Net
+
+/// Health check: the daemon queries its own addresses.
+///
+/// A running service loop is not sufficient: a worker may hang, or a socket may have no reader.
+@ServiceLoop
+final class SelfCheck {
+    /// Result of the check for an address.
+    private enum Standing {
+        /// The address has answered.
+        case answered
+
+        /// The address has never answered, for example because of a firewall; a restart would not
+        /// help.
+        case neverAnswered
+
+        /// The address has stopped answering.
+        case silent
+    }
+
+    private let question: OwnQuery
+    private let clocks: Clocks
+    private let logger: Logger
+    private var standings: [SocketAddress: Standing] = [:]
+    private var random = RandomPool()
+
+    /// Queries for each socket of an address.
+    ///
+    /// The kernel chooses the socket by the client's port.  With two sockets, one check in 16 does
+    /// not reach both of them.
+    private static let questionsPerSocket = 4
+
+    private static let mostQuestions = 64
+
+    /// Attempts per query, because a full socket buffer may drop some during a flood.
+    private static let attempts = 10
+
+    init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
+        self.question = question
+        self.clocks = clocks
+        self.logger = logger
+    }
+
+    /// Returns true if every address that has answered before answers again; waits up to `time`.
+    ///
+    /// Logs the first failure of an address.
+    func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
+        var inquiries: [(address: SocketAddress, inquiry: SelfCheckQuery)] = []
+        for listener in listeners {
+            guard let target = listener.address.ownTarget else { continue }
+            let sockets = Set(listener.datagrams.map(ObjectIdentifier.init)).count
+            let count = min(
+                sockets == 1 ? 1 : sockets * Self.questionsPerSocket,
+                Self.mostQuestions
+            )
+            let messages = (0..<count).map { _ in
+                question.message(id: .random(in: .min ... .max, using: &random))
+            }
+            inquiries.append((listener.address, SelfCheckQuery(messages, to: target)))
+        }
+        defer { for (_, inquiry) in inquiries { inquiry.close() } }
+
+        var end = clocks.now()
+        for _ in 0..<Self.attempts where !inquiries.allSatisfy({ $0.inquiry.isAnswered }) {
+            end += time / Self.attempts
+            for (_, inquiry) in inquiries { inquiry.ask() }
+            for (_, inquiry) in inquiries { await inquiry.wait(until: end, clocks) }
+            if Task.isCancelled { return false }
+        }
+        return inquiries.map { note($0.address, isAnswered: $0.inquiry.isAnswered, time) }
+            .allSatisfy { $0 }
+    }
+
+    /// Stores and logs the result of an address; returns false if it has stopped answering.
+    private func note(_ address: SocketAddress, isAnswered: Bool, _ time: Duration) -> Bool {
+        let before = standings[address]
+        switch (before, isAnswered) {
+        case (.silent, true):
+            logger.notice("listener \(address): answers again")
+            standings[address] = .answered
+        case (_, true):
+            standings[address] = .answered
+        case (nil, false):
+            logger.warning(
+                """
+                listener \(address): no reply to the health check query within \(time); the watchdog cannot \
+                monitor this address; check the firewall
+                """
+            )
+            standings[address] = .neverAnswered
+        case (.answered, false):
+            logger.critical(
+                """
+                listener \(address): no reply to the health check query within \(time); watchdog \
+                notifications stop, so that systemd restarts the daemon
+                """
+            )
+            standings[address] = .silent
+        case (.neverAnswered, false), (.silent, false):
+            break
+        }
+        return standings[address] != .silent
+    }
+}
+
+/// Queries to one address, each from its own port.
+@ServiceLoop
+private final class SelfCheckQuery {
+    private let target: SocketAddress
+    private var open: [OneQuestion]
+    private var waiter: Waiter?
+
+    init(_ messages: [[UInt8]], to target: SocketAddress) {
+        self.target = target
+        open = messages.map(OneQuestion.init)
+        for question in open { question.inquiry = self }
+    }
+
+    var isAnswered: Bool { open.isEmpty }
+
+    func ask() {
+        for question in open { question.ask(target) }
+    }
+
+    func wait(until deadline: ContinuousClock.Instant, _ clocks: Clocks) async {
+        guard !isAnswered else { return }
+        let waiter = Waiter()
+        self.waiter = waiter
+        let timer = clocks.timer(deadline) { waiter.resume(.timedOut) }
+        _ = await waiter.wait(until: nil)
+        timer.cancel()
+    }
+
+    func close() {
+        for question in open { question.close() }
+        open = []
+    }
+
+    func answered(_ question: OneQuestion) {
+        open.removeAll { $0 === question }
+        if isAnswered { waiter?.resume(.ready) }
+    }
+}
+
+/// One query and its socket.
+@ServiceLoop
+private final class OneQuestion: DatagramReceiving {
+    weak var inquiry: SelfCheckQuery?
+    private let message: [UInt8]
+    private var socket: DatagramSocket?
+
+    init(_ message: [UInt8]) { self.message = message }
+
+    /// Sends the query; retries use the same port, and thus reach the same worker, unless an error
+    /// occurred.
+    func ask(_ target: SocketAddress) {
+        do throws(SocketError) {
+            if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
+            try socket?.send(message)
+        } catch {
+            // Counts as no answer; the next attempt opens a new socket.
+            close()
+        }
+    }
+
+    func close() {
+        socket?.close()
+        socket = nil
+    }
+
+    func received(_ octets: Span<UInt8>) {
+        guard octets.count >= OwnQuery.headerOctets, octets[0] == message[0],
+            octets[1] == message[1], octets[2] & 0x80 != 0
+        else { return }
+        close()
+        inquiry?.answered(self)
+    }
+
+    func failed(_ error: SocketError) { close() }
+}
+
+extension SocketAddress {
+    /// Local address for queries to this listen address; nil if no interface has it now, because
+    /// the query would leave the machine.
+    fileprivate var ownTarget: SocketAddress? {
+        guard isUnspecified else {
+            return SettingsEnvironment.process.isLocal(self) ? self : nil
+        }
+        let loopback: [UInt8] =
+            isIPv6 ? [UInt8](repeating: 0, count: 15) + [1] : [127, 0, 0, 1]
+        return SocketAddress(octets: loopback, port: port)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Administration
+internal import DNSCache
+internal import HTTPDNS
+internal import Logging
+internal import Net
+internal import Resolver
+
+/// Reaction to a change of the network and to a resume from system sleep.
+///
+/// Connections of the old network would not respond for minutes, and cached answers may suit the
+/// old network only.  Connections are closed, pending calls are sent again, and cache entries are
+/// marked stale.
+@ServiceLoop
+final class NetworkReaction {
+    private(set) var numbers = NetworkEvents()
+
+    var components: Components
+    private let logger: Logger
+    private var network: NetworkWatch?
+    private var resume: ResumeWatch?
+
+    init(_ components: Components, logger: Logger) {
+        self.components = components
+        self.logger = logger
+    }
+
+    /// Starts to watch; logs a warning if an event source is not available.
+    func start() {
+        do {
+            network = try NetworkWatch { [weak self] change in
+                self?.numbers.changes += 1
+                self?.react(to: "network changed: \(change)")
+            }
+        } catch {
+            logger.warning(
+                "network changes will not be detected: \(error); the sandbox may lack AF_NETLINK"
+            )
+        }
+        do {
+            resume = try ResumeWatch { [weak self] slept in
+                self?.numbers.resumes += 1
+                self?.react(to: "resumed after \(slept.components.seconds) s of sleep")
+            }
+        } catch {
+            logger.warning("resume from sleep will not be detected: \(error)")
+        }
+    }
+
+    /// Reacts to an event in one turn of the service loop, so that nothing is sent in between.
+    ///
+    /// A large cache is marked stale in later turns.
+    func react(to event: String) {
+        numbers.latest = components.clocks.now()
+        components.http?.reset()
+        components.upstreamNetworkChanged()
+        let reissued = components.vendors.map { $0.client.networkChanged() }.reduce(0, +)
+        var sweep = components.resolver.networkChanged()
+        let clocks = components.clocks
+        let isLong = sweep.step(now: clocks.now())
+        logger.notice("\(event); connections closed, calls sent again: \(reissued)")
+        guard isLong else { return logStaleEntries(sweep.count) }
+        ServiceLoop.task { [self, sweep] in
+            await clocks.lull()
+            logStaleEntries(await sweep.finish(clocks))
+        }
+    }
+
+    private func logStaleEntries(_ stale: Int) {
+        logger.notice("cache: entries marked stale after a network change: \(stale)")
+    }
+}

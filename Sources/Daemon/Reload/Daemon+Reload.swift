@@ -1,0 +1,308 @@
+package import Administration
+internal import Configuration
+internal import DNSCache
+// SPDX-License-Identifier: Apache-2.0
+internal import DaemonLog
+internal import Frontend
+internal import HTTPDNS
+internal import Logging
+internal import Net
+internal import Resolver
+
+// MARK: - Reloading
+
+extension Daemon {
+    /// Reloads the settings file; applies all settings or none.
+    ///
+    /// Every step that can fail comes first: reading, checking, making components, binding
+    /// addresses and reading hosts files.  The new components then replace the old ones in one turn
+    /// of the service loop.  A request during a reload causes one more reload.
+    package func reload() async -> ReloadOutcome {
+        await reloads.turn { [self] in
+            ServiceManager.reloading()
+            let outcome = await attempt()
+            guard !isStopping || outcome.isApplied else {
+                logger.notice("reload: cancelled because the daemon is stopping")
+                return outcome
+            }
+            log(outcome)
+            life.note(outcome)
+            ServiceManager.ready(
+                status: outcome.isApplied
+                    ? readiness : "\(readiness); the last reload failed, see the log"
+            )
+            return outcome
+        }
+    }
+
+    /// Checks the daemon's settings file or another text like a reload, without changing anything.
+    ///
+    /// Does not test if addresses are free or hosts files are readable.
+    package func rehearse(_ other: (text: String, file: String)?) async -> ReloadOutcome {
+        let source = source
+        let read = await read { () throws(SettingsErrors) in
+            if let other { try source.check(other.text, other.file) } else { try source.load() }
+        }
+        switch read {
+        case .failure(let errors):
+            return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
+        case .success(let wanted):
+            var outcome = ReloadOutcome()
+            do throws(StartError) {
+                let prepared = try await PreparedReload.make(wanted, after: components.settings)
+                outcome = prepared.outcome
+                _ = try await Components.make(
+                    prepared.settled,
+                    in: dependencies,
+                    succeeding: components
+                )
+            } catch {
+                outcome.problems = [problem(error, other?.file ?? source.file)]
+            }
+            return outcome
+        }
+    }
+
+    private func attempt() async -> ReloadOutcome {
+        let source = source
+        let wanted: Settings
+        switch await read({ () throws(SettingsErrors) in try source.load() }) {
+        case .success(let settings): wanted = settings
+        case .failure(let errors):
+            return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
+        }
+        // The snapshot is filtered by the old settings while it is loaded.
+        await cacheFile?.loaded()
+        var outcome = ReloadOutcome()
+        do throws(StartError) {
+            let prepared = try await PreparedReload.make(wanted, after: components.settings)
+            outcome = prepared.outcome
+            let settings = prepared.settled.settings
+            let new = try await Components.make(
+                prepared.settled,
+                in: dependencies,
+                succeeding: components
+            )
+            let renamed = try await renamedRoutes(new)
+            let bound = try listenerManager.bind(settings)
+            let scraped = try bindMetrics(settings.metrics)
+            var hosts: NewHosts?
+            if settings.hosts != components.settings.hosts {
+                hosts = await HostsFiles.reading(settings.hosts, logger)
+            }
+            do throws(StartError) {
+                guard !isStopping, let misses else { throw .stopping }
+                let handlers = ListenerManager.Handlers(
+                    components: new,
+                    handler: handler,
+                    misses: misses,
+                    own: own
+                )
+                try listenerManager.serve(bound, by: handlers)
+            } catch {
+                hosts?.files.stop()
+                throw error
+            }
+            let isLarge = components.settings.routes.count >= OldRoutes.many
+            let old = isLarge ? OldRoutes(components) : nil
+            let sweep = putInForce(new, hosts, renamed)
+            if let old { release(old) }
+            scrapePoints.serve(scraped, as: settings.metrics)
+            outcome.isApplied = true
+            if let sweep { outcome.removedAnswers = await finish(sweep) }
+        } catch {
+            outcome.problems = [problem(error, source.file)]
+        }
+        return outcome
+    }
+
+    /// Reads settings on a thread, because a disk may block.
+    private func read(
+        _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
+    ) async -> Result<Settings, SettingsErrors> {
+        do throws(SocketError) {
+            return try await WorkerThread.run(named: "settings") {
+                Result { () throws(SettingsErrors) in try load() }
+            }
+        } catch {
+            return .failure(SettingsErrors(problems: [problem(.system(error), source.file)]))
+        }
+    }
+
+    private func bindMetrics(
+        _ settings: MetricsSettings
+    ) throws(StartError) -> ScrapePoints.Bound {
+        do throws(MetricsListenError) {
+            return try scrapePoints.bind(settings)
+        } catch {
+            throw .metrics(error)
+        }
+    }
+
+    private static let loggedChanges = 100
+
+    private func problem(_ error: StartError, _ file: String) -> SettingsProblem {
+        SettingsProblem(file: file, line: 0, column: 0, message: "\(error)")
+    }
+
+    private func log(_ outcome: ReloadOutcome) {
+        for warning in outcome.warnings { logger.warning("\(warning)") }
+        guard outcome.isApplied else {
+            for problem in outcome.problems { logger.error("\(problem)") }
+            logger.error("reload failed, keeping the old configuration")
+            return
+        }
+        for change in outcome.changes.prefix(Self.loggedChanges) {
+            logger.notice("reload: \(change)")
+        }
+        let further = outcome.changes.count + outcome.unlistedChanges - Self.loggedChanges
+        if further > 0 { logger.notice("reload: \(further) more changes") }
+        for option in outcome.needsRestart {
+            logger.warning("reload: \(option) needs a restart, keeping the old value")
+        }
+        for note in outcome.notes { logger.info("reload: \(note)") }
+        logger.notice(
+            outcome.changes.isEmpty
+                ? "reloaded \(source.file), nothing changed"
+                : "reloaded \(source.file), cache entries removed: \(outcome.removedAnswers)"
+        )
+    }
+}
+
+// MARK: - Putting in force
+
+extension Daemon {
+    /// Replaces the components by `new`; does not wait and cannot fail.
+    ///
+    /// - Returns: the removal of invalid cache entries; nil if all are valid.
+    private func putInForce(
+        _ new: Components,
+        _ newHosts: NewHosts?,
+        _ renamed: [String: String]
+    ) -> CacheSweep? {
+        let old = components
+        components = new
+        let kept = new.settings.vendors.filter { vendor in
+            old.settings.vendors.contains { vendor.givesSameAnswers(as: $0) }
+        }
+        let sweep = new.resolver.takeOver(
+            from: old.resolver,
+            hosts: newHosts?.relay.table ?? old.resolver.hosts,
+            sameVendors: Set(kept.map(\.name))
+        )
+        new.comeIntoForce()
+        new.reportUpstreams(to: logger, after: old)
+        handler.use(new.resolver)
+        network.components = new
+        log?.use(new.settings.log)
+        queryLog.use(new.settings.log.queries)
+        exchangeVendors(old, new, renamed)
+        prepareHTTP()
+        if let newHosts {
+            hosts.stop()
+            hosts = newHosts.files
+            newHosts.relay.use = { [weak self] in self?.components.resolver.use($0) }
+        }
+        exchangeCacheFile(old, new)
+        dismiss(listenerManager.go(by: new.settings))
+        accelerator.go(by: new.settings, at: listenerManager.listeners.map(\.address))
+        return sweep
+    }
+
+    /// Removes invalid cache entries in several turns of the service loop, and returns their
+    /// number.
+    ///
+    /// The reload ends afterwards, so its caller gets no outdated answer; a stopping daemon waits
+    /// for the removal before it writes the snapshot.
+    private func finish(_ sweep: CacheSweep) async -> Int {
+        let clocks = components.clocks
+        let task = ServiceLoop.task { await sweep.finish(clocks) }
+        sweeping = task
+        defer { sweeping = nil }
+        return await task.value
+    }
+
+    private func exchangeVendors(_ old: Components, _ new: Components, _ renamed: [String: String])
+    {
+        let fresh = new.vendors.filter { vendor in
+            !old.vendors.contains { $0.client === vendor.client }
+        }
+        for vendor in fresh {
+            guard
+                let before = old.vendors.first(where: { $0.settings.name == vendor.settings.name })
+            else { continue }
+            vendor.client.takeOver(
+                from: before.client,
+                hasSameAccount: vendor.settings.givesSameAnswers(as: before.settings)
+            )
+        }
+        for vendor in old.vendors
+        where !new.vendors.contains(where: { $0.client === vendor.client }) {
+            vendor.client.stop()
+            if !new.vendors.contains(where: { $0.settings.name == vendor.settings.name }) {
+                let statistics = vendor.client.statistics
+                mergedOfFormerVendors += statistics.merged + statistics.paired
+            }
+        }
+        if !renamed.isEmpty {
+            for vendor in new.vendors { vendor.client.renameRoutes { renamed[$0] ?? $0 } }
+            `operator`?.renameRoutes { renamed[$0] ?? $0 }
+        }
+        startVendors(fresh)
+    }
+
+    /// Changes the snapshot file if the settings name another path.
+    private func exchangeCacheFile(_ old: Components, _ new: Components) {
+        guard old.settings.cache.snapshot != new.settings.cache.snapshot else { return }
+        let file = Self.cacheFile(new, logger: logger)
+        guard file?.numbers.path != cacheFile?.numbers.path else { return }
+        cacheFile?.abandon()
+        cacheFile = file
+        file?.startAnew()
+    }
+
+    /// Closes the TCP connections of closed addresses after the drain time.
+    private func dismiss(_ servers: [TCPServer]) {
+        guard !servers.isEmpty else { return }
+        let deadline = components.clocks.now() + Self.drainTime
+        ServiceLoop.task { [clocks = components.clocks] in
+            // This task is never cancelled.
+            try? await clocks.sleep(deadline)
+            for server in servers { server.finish() }
+        }
+    }
+}
+
+/// Hosts files that are read but not active yet.
+private typealias NewHosts = (files: HostsFiles, relay: HostsRelay)
+
+extension HostsFiles {
+    fileprivate static func reading(_ settings: HostsSettings, _ logger: Logger) async -> NewHosts {
+        let relay = HostsRelay()
+        let files = HostsFiles(settings, logger: logger) { relay.take($0) }
+        await files.start()
+        return (files, relay)
+    }
+}
+
+// MARK: - Text and numbers
+
+extension MetricsReport.Life {
+    fileprivate mutating func note(_ outcome: ReloadOutcome) {
+        reloadProblem =
+            outcome.isApplied ? nil : outcome.problems.first.map { "\($0)" } ?? "see the log"
+        if outcome.isApplied { appliedReloads += 1 } else { failedReloads += 1 }
+    }
+}
+
+extension SettingsChange: CustomStringConvertible {
+    /// Text for the log.
+    package var description: String {
+        switch kind {
+        case .secret: "\(path): secret changed"
+        case .added: "\(path): added \(new ?? "")"
+        case .removed: "\(path): removed \(old ?? "")"
+        case .changed: "\(path): \(old ?? "") -> \(new ?? "")"
+        }
+    }
+}

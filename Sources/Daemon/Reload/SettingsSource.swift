@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+
+/// Source of the daemon's settings, for each time they are read.
+package struct SettingsSource: Sendable {
+    /// File name from the command line.
+    package let file: String
+
+    /// Reads the settings; may block on the disk.
+    package let load: @Sendable () throws(SettingsErrors) -> Settings
+
+    /// Parses `text` in place of the file, with the file's drop-ins.
+    package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
+
+    /// Makes the source of a file and its drop-ins.
+    package init(file: String) {
+        self.file = file
+        load = { () throws(SettingsErrors) in try Settings.load(file: file) }
+        check = { text, name throws(SettingsErrors) in
+            try Settings.load(text, named: name, insteadOf: file)
+        }
+    }
+
+    /// Makes a source without a file.
+    package init(load: @escaping @Sendable () throws(SettingsErrors) -> Settings) {
+        file = ""
+        self.load = load
+        check = { text, name throws(SettingsErrors) in try Settings(parsing: text, fileName: name) }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Configuration
+internal import Glibc
+internal import Net
+
+/// Destination of log entries.
+struct LogDestination: Sendable {
+    /// Writes an entry; the journal ignores the format.
+    let put: @Sendable (LogEntry, LogFormat) -> Void
+
+    /// Journal if standard error is connected to it, otherwise standard error.
+    static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
+
+    /// Standard error, with one write per line.
+    private static let standardError = LogDestination { entry, format in
+        write(format == .json ? entry.json : entry.text)
+    }
+
+    /// Journal entry with fields; a line with priority on standard error if the journal fails.
+    private static let journal = LogDestination { entry, _ in
+        if !Journal.send(entry.journalFields) { write(entry.prefixed) }
+    }
+
+    private static func write(_ line: String) {
+        let octets = Array(line.utf8) + [0x0A]
+        var rest = octets[...]
+        while !rest.isEmpty {
+            // SAFETY: the octets live during the call.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count)
+            }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                // Another process that shares standard error may have made it non-blocking.
+                var event = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+                // SAFETY: one pollfd is written.
+                unsafe poll(&event, 1, -1)
+            } else if errno != EINTR {
+                // The log is the only place to report this error.
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Limit of one log line per minute and kind; further lines are counted.
+///
+/// A kind is a line of code with its fields: for example a server and a kind of error, but no
+/// number. The limit applies to lines of level notice and above that have fields. Every line that a
+/// client, an upstream, a vendor or the network can cause must have fields. Above ``mostKinds``
+/// kinds, all further kinds share one limit, so the total rate is bounded.
+struct LogLimiter {
+    /// Time in which messages of the same kind are logged once.
+    static let window: Duration = .seconds(60)
+
+    /// Maximum number of kinds; further kinds count as one.
+    static let mostKinds = 256
+
+    /// Kind of a line.
+    struct Kind: Hashable {
+        var file: String
+        var line: UInt
+        var fields: String
+    }
+
+    /// Kind that was logged within `window`.
+    private struct Told {
+        var entry: LogEntry
+        var end: ContinuousClock.Instant
+        var more = 0
+    }
+
+    private var told: [Kind: Told] = [:]
+
+    /// Decision about an entry.
+    enum Verdict: Equatable {
+        case log
+
+        /// The entry is only counted. For the first one, `until` is the time of the summary.
+        case count(until: ContinuousClock.Instant?)
+    }
+
+    /// Decides whether to log an entry.
+    mutating func judge(
+        _ entry: LogEntry,
+        _ kind: Kind,
+        now: ContinuousClock.Instant
+    ) -> Verdict {
+        var kind = kind
+        if told[kind] == nil {
+            if told.count >= Self.mostKinds { told = told.filter { now < $0.value.end } }
+            if told.count >= Self.mostKinds { kind = Kind(file: "", line: 0, fields: "") }
+        }
+        guard var known = told[kind], now < known.end else {
+            told[kind] = Told(entry: entry, end: now + Self.window)
+            return .log
+        }
+        known.more += 1
+        told[kind] = known
+        return .count(until: known.more == 1 ? known.end : nil)
+    }
+
+    /// Returns the summaries of kinds with an expired window, and removes these kinds.
+    mutating func counts(now: ContinuousClock.Instant) -> [LogEntry] {
+        let over = told.filter { $0.value.end <= now }
+        for kind in over.keys { told[kind] = nil }
+        return over.values.filter { $0.more > 0 }.map { known in
+            var entry = known.entry
+            entry.message +=
+                ": and \(known.more) more like it in \(Self.window.components.seconds) s"
+            entry.time = LogEntry.now
+            return entry
+        }
+    }
+}

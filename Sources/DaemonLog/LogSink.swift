@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Configuration
+internal import Locks
+package import Logging
+internal import Net
+
+/// Log sink: filters entries by level, limits repeated ones, and keeps the latest in memory.
+package final class LogSink: Sendable {
+    /// Source of entries about single queries, which the flight recorder does not keep.
+    ///
+    /// There are too many of them, and the query rings keep them.
+    package static let queries = "queries"
+
+    private let threshold: LogThreshold
+    private let format: Lock<LogFormat>
+    private let limiter = Lock(LogLimiter())
+    private let recorder = FlightRecorder()
+    private let destination: LogDestination
+
+    /// Writer thread; nil until ``startWriter()``.
+    private let writer = Lock<LogWriter?>(nil)
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// Level on the command line; nil if the settings decide.
+    private let ownLevel: Logger.Level?
+
+    /// Level set by an operator at run time, and level of the settings.
+    private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
+
+    /// Makes a log that writes to the journal or to standard error.
+    ///
+    /// - Parameter level: the minimum level, which overrides the settings.
+    package convenience init(_ settings: LogSettings, level: Logger.Level? = nil) {
+        self.init(settings, level: level, to: .standard, now: { Clock.now })
+    }
+
+    init(
+        _ settings: LogSettings,
+        level: Logger.Level? = nil,
+        to destination: LogDestination,
+        now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) {
+        ownLevel = level
+        threshold = LogThreshold(level ?? settings.level)
+        chosen = Lock((nil, level ?? settings.level))
+        format = Lock(settings.format)
+        self.destination = destination
+        self.now = now
+    }
+
+    /// Applies new settings.
+    package func use(_ settings: LogSettings) {
+        threshold.level = chosen.withLock { chosen in
+            chosen.settings = ownLevel ?? settings.level
+            return chosen.byOperator ?? chosen.settings
+        }
+        format.withLock { $0 = settings.format }
+    }
+
+    /// Sets the minimum level, which reloads do not change; nil restores the level of the settings.
+    package func setLevel(_ level: Logger.Level?) {
+        threshold.level = chosen.withLock { chosen in
+            chosen.byOperator = level
+            return level ?? chosen.settings
+        }
+    }
+
+    /// Current minimum level, and the level of the settings or the command line.
+    package var levels: (now: Logger.Level, settings: Logger.Level) {
+        chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
+    }
+
+    /// Logger that writes to this log.
+    package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
+
+    /// Minimum level of entries to handle: the flight recorder also keeps entries that are not
+    /// logged.
+    fileprivate var level: Logger.Level { min(threshold.level, .debug) }
+
+    // MARK: - Telling
+
+    /// Writes an entry if its level and the limit admit it, and records it.
+    fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
+        var isTold = entry.level >= threshold.level
+        if isTold, entry.level >= .notice, !entry.fields.isEmpty { isTold = admits(entry, event) }
+        if event.source != Self.queries { recorder.note(entry.text, isShown: isTold) }
+        if isTold { put(entry) }
+        if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
+    }
+
+    /// Returns true if the limit admits the entry; otherwise counts it and schedules the summary.
+    private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
+        let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
+        let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
+        let now = now()
+        tellCounts(now)
+        switch limiter.withLock({ $0.judge(entry, kind, now: now) }) {
+        case .log: return true
+        case .count(until: nil): return false
+        case .count(until: let end?):
+            ServiceLoop.task { [self] in
+                // This task is never cancelled.
+                try? await ServiceLoop.sleep(until: end)
+                tellCounts(self.now())
+            }
+            return false
+        }
+    }
+
+    /// Writes the summaries of limited entries that are due.
+    func tellCounts(_ now: ContinuousClock.Instant) {
+        for entry in limiter.withLock({ $0.counts(now: now) }) { put(entry) }
+    }
+
+    private func put(_ entry: LogEntry) {
+        let format = format.withLock { $0 }
+        if let writer = writer.withLock({ $0 }) {
+            writer.add(entry, format)
+        } else {
+            destination.put(entry, format)
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Starts a writer thread, so that no other thread blocks when the reader of the log is slow.
+    ///
+    /// If no thread can be created, the calling threads continue to write.
+    package func startWriter() {
+        let made = try? LogWriter(to: destination)
+        writer.withLock { $0 = made }
+    }
+
+    /// Waits until all entries are written, at most `LogWriter.flushTime`; for the end of the
+    /// process.
+    package func flush() { writer.withLock { $0 }?.flush() }
+
+    // MARK: - Keeping
+
+    /// Logs all lines of the flight recorder.
+    package func dump() { dump(recorder.lines) }
+
+    private func dump(_ lines: [FlightRecorder.Line]) {
+        guard !lines.isEmpty else { return }
+        put(LogEntry(level: .notice, message: "flight recorder: \(lines.count) lines follow"))
+        for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
+    }
+
+    /// Installs a crash handler that writes the lines of the flight recorder to standard error.
+    package func writeAtCrash() { recorder.writeAtCrash() }
+}
+
+/// Log handler for swift-log.
+private struct SinkHandler: LogHandler {
+    var metadata: Logger.Metadata = [:]
+
+    /// Minimum level: the level of the log, unless this copy has its own.
+    var logLevel: Logger.Level {
+        get { ownLevel ?? sink.level }
+        set { ownLevel = newValue }
+    }
+
+    private let sink: LogSink
+    private var ownLevel: Logger.Level?
+
+    init(_ sink: LogSink) { self.sink = sink }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let fields = all.sorted { $0.key < $1.key }.map {
+            LogEntry.Field(name: $0.key, value: "\($0.value)")
+        }
+        sink.take(LogEntry(level: event.level, message: "\(event.message)", fields: fields), event)
+    }
+}

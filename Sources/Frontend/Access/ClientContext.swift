@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Client and transport of one message.
+package struct ClientContext: Sendable {
+    let transport: QueryTransport
+
+    let address: IPAddress
+
+    let isAllowed: Bool
+
+    /// Secrets and time for DNS cookies; nil where cookies are not used.
+    var cookies: CookieTerms?
+
+    /// Idle timeout of the connection in units of 100 ms; nil over UDP, where the option must not
+    /// be sent (RFC 7828 §3.3.2).
+    var keepalive: UInt16?
+
+    /// Returns the client network for quotas.
+    ///
+    /// - Parameter isProven: true if the query has a valid cookie; TCP and loopback also prove the
+    ///   address.
+    func network(isProven: Bool) -> ClientNetwork {
+        ClientNetwork(of: address, isProven: isProven || transport == .tcp || address.isLoopback)
+    }
+}
+
+/// Secrets and time for creating and checking DNS cookies (RFC 9018 §4).
+struct CookieTerms: Sendable {
+    let secrets: CookieSecrets
+
+    /// Seconds since 1970, modulo 2³².
+    let time: UInt32
+
+    /// Checks a server cookie, and returns the cookie for the reply.
+    ///
+    /// - Parameter client: the client cookie in network order.
+    func verdict(
+        on client: UInt64,
+        _ server: ServerCookie?,
+        of address: IPAddress
+    ) -> CookieSecrets.Verdict {
+        secrets.verdict(on: server, client: client, address: address, time: time)
+    }
+}

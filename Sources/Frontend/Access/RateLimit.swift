@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Locks
+
+/// Rate limit for UDP clients without a proven address, against reflection attacks.
+///
+/// A query with a forged source address makes the daemon send a larger reply to a victim.  Above
+/// the limit, every second query gets no reply.  The others get an empty reply with TC set, which
+/// is not larger than the query; an honest client then retries over TCP, where the address cannot
+/// be forged.  Clients with a valid cookie (RFC 7873 §5.2.5) and loopback addresses are not
+/// limited.
+///
+/// A hash with a secret seed maps each client network to a slot of a table with a fixed size.  Two
+/// networks in one slot share one limit, which matters only during a flood.
+package final class RateLimit: Sendable {
+    /// Decision about one query.
+    enum Verdict {
+        case passes
+
+        /// An empty reply with TC set; the client retries over TCP.
+        case truncated
+
+        /// No reply.
+        case dropped
+    }
+
+    /// Slots of the table, 8 octets each; a power of 2.
+    private static let places = 16_384
+
+    /// Burst of one network in nanoseconds: the queries of one second may arrive together.
+    private static let burst: UInt64 = 1_000_000_000
+
+    private let origin: ContinuousClock.Instant
+    private let state: Lock<State>
+
+    /// The table and the number of limited queries.
+    private struct State {
+        /// Time at which each network's allowance is full again, in nanoseconds since `origin`.
+        var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
+
+        var excess: UInt64 = 0
+    }
+
+    package init(now: ContinuousClock.Instant) {
+        origin = now
+        state = Lock(State())
+    }
+
+    /// Returns the decision about a query from `address`; thread-safe.
+    ///
+    /// - Parameter perSecond: queries answered per second and network, 1 to 1,000,000.
+    func verdict(
+        on address: IPAddress,
+        perSecond: Int,
+        now: ContinuousClock.Instant
+    ) -> Verdict {
+        if address.isLoopback { return .passes }
+        let place = Self.place(of: address)
+        let (seconds, attoseconds) = (now - origin).components
+        let time =
+            UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds)) / 1_000_000_000
+        let share = Self.burst / UInt64(perSecond)
+        return state.withLock { state in
+            let end = max(state.busyUntil[place], time) + share
+            guard end - time <= Self.burst else {
+                state.excess += 1
+                return state.excess.isMultiple(of: 2) ? .dropped : .truncated
+            }
+            state.busyUntil[place] = end
+            return .passes
+        }
+    }
+
+    /// Returns the slot of a client network: an IPv4 address or an IPv6 /64.
+    private static func place(of address: IPAddress) -> Int {
+        // `Hasher` has a different seed in each process.
+        var hasher = Hasher()
+        switch address.unmapped {
+        case .v4(let address): hasher.combine(address.value)
+        case .v6(let address): hasher.combine(address.high)
+        }
+        return hasher.finalize() & (places - 1)
+    }
+}

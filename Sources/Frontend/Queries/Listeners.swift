@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Sockets of one listen address: a TCP listener, and a UDP socket for each worker.
+///
+/// An address always has both transports (RFC 1123 §6.1.3.2, RFC 7766 §5).
+@ServiceLoop
+package struct Listeners {
+    package let address: SocketAddress
+    package let stream: StreamListener
+    package let datagrams: [DatagramListener]
+
+    /// True if systemd owns one of the sockets and keeps it open after the daemon ends
+    /// (`Listeners+Passed.swift`).
+    package var isPassed = false
+
+    /// Attempts to find a port that is free for both transports, if the settings give port 0.
+    private static let attempts = 16
+
+    /// Binds TCP and UDP to the same address and port.
+    ///
+    /// TCP is bound first because its port is exclusive: a second daemon on the same address fails
+    /// here, and does not receive a part of the first daemon's datagrams.
+    package init(binding wanted: SocketAddress, workers: Int) throws(SocketError) {
+        var failure = SocketError.closed
+        for _ in 0..<(wanted.port == 0 ? Self.attempts : 1) {
+            do throws(SocketError) {
+                let stream = try StreamListener(binding: wanted)
+                let address = stream.localAddress ?? wanted
+                var datagrams: [DatagramListener] = []
+                for _ in 0..<workers {
+                    datagrams.append(try DatagramListener(binding: address, shared: workers > 1))
+                }
+                self.address = address
+                self.stream = stream
+                self.datagrams = datagrams
+                return
+            } catch {
+                failure = error
+            }
+        }
+        throw failure
+    }
+}

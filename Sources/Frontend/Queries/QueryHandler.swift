@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+internal import DNSWire
+package import Net
+package import Resolver
+
+/// Query handler on the service loop, for messages that the hit paths cannot answer.
+@ServiceLoop
+package final class QueryHandler {
+    package nonisolated let counters = QueryCounters()
+
+    /// Latency from arrival to reply of queries not answered from the cache.
+    package nonisolated let missLatency = LatencyHistogram()
+
+    /// Recent queries answered here: over TCP, or not from the cache.
+    package nonisolated let recent = RecentQueries()
+
+    private let cache: AnswerCache
+    private var resolver: Resolver
+    private let clocks: Clocks
+
+    package private(set) var inFlight = 0
+
+    /// Resumed when `inFlight` becomes 0 while the daemon stops.
+    private var whenDrained: CheckedContinuation<Void, Never>?
+
+    /// The TCP sessions of all listeners.
+    package let sessions = TCPSessionTable()
+
+    /// Buffer in which a query becomes its reply; as long as the longest message.
+    private var scratch = [UInt8](repeating: 0, count: 65_535)
+
+    /// Hit path of TCP; created on first use because its buffers are large.
+    var streams: TCPBatch {
+        if let madeStreams { return madeStreams }
+        let made = TCPBatch(
+            cache: cache,
+            counters: counters,
+            recent: recent,
+            clocks: clocks
+        )
+        madeStreams = made
+        return made
+    }
+    private var madeStreams: TCPBatch?
+
+    package init(cache: AnswerCache, resolver: Resolver, clocks: Clocks) {
+        self.cache = cache
+        self.resolver = resolver
+        self.clocks = clocks
+    }
+
+    /// Replaces the resolver for new queries; pending queries keep the old one.
+    package func use(_ resolver: Resolver) { self.resolver = resolver }
+
+    /// Result of processing a message without waiting.
+    package enum Immediate {
+        case reply([UInt8])
+
+        /// The message is not a valid query; the FORMERR reply.
+        case malformed([UInt8])
+
+        /// The message is not a query; no reply is sent.
+        case nothing
+
+        /// The cache has no answer; the caller calls `resolve` or `find`.
+        case question(Open)
+    }
+
+    /// A valid query that must be resolved.
+    package struct Open: Sendable {
+        /// Header and question; the reply needs no other part of the query.
+        fileprivate let octets: [UInt8]
+        fileprivate let query: Query
+        fileprivate let facts: QueryFacts
+        fileprivate let limit: Int
+        fileprivate let transport: QueryTransport
+        fileprivate let client: IPAddress
+        fileprivate let network: ClientNetwork
+        fileprivate let arrival: ContinuousClock.Instant
+    }
+
+    /// Answers one message if no waiting is needed.
+    package func look(
+        at octets: [UInt8],
+        from asker: ClientContext,
+        arrival: ContinuousClock.Instant
+    ) -> Immediate {
+        var octets = octets
+        let transport = asker.transport
+        var look = firstLook(octets, from: asker)
+        if case .unusual = look {
+            guard let plain = Self.plainQuery(octets) else {
+                if let reply = Self.cookieReply(octets, asker) {
+                    counters.count(.local, .noData, transport)
+                    return .reply(reply)
+                }
+                counters.count(.invalid, .formErr, transport)
+                return .malformed(malformed(octets))
+            }
+            octets = plain
+            look = firstLook(octets, from: asker)
+        }
+        switch look {
+        case .ignored, .unusual:
+            QueryCounters.add(1, to: counters.ignored)
+            return .nothing
+        case .answered(let length, let source, let outcome):
+            counters.count(source, outcome, transport)
+            let reply = Array(scratch[..<length])
+            return outcome == .formErr ? .malformed(reply) : .reply(reply)
+        case .query(let facts, let isProven):
+            let limit = transport == .udp ? facts.replyLimit : scratch.count
+            if let reply = cachedReply(facts, limit: limit, for: asker, arrival: arrival) {
+                return .reply(reply)
+            }
+            guard let query = Self.query(facts, in: octets) else {
+                return .malformed(malformed(octets))
+            }
+            return .question(
+                Open(
+                    octets: Array(octets.prefix(facts.questionEnd)),
+                    query: query,
+                    facts: facts,
+                    limit: limit,
+                    transport: transport,
+                    client: asker.address,
+                    network: asker.network(isProven: isProven),
+                    arrival: arrival
+                )
+            )
+        }
+    }
+
+    package func refresh(_ query: Query) { resolver.refreshing.refresh(query) }
+
+    /// Records the latency of cache hits that arrived at `arrival`.
+    func noteHits(_ hits: UInt64, since arrival: ContinuousClock.Instant) {
+        counters.hitLatency.note(clocks.now() - arrival, times: hits)
+    }
+
+    // MARK: - Stopping
+
+    /// Waits until no query is in flight, or until `deadline`.
+    package func drained(by deadline: ContinuousClock.Instant) async {
+        guard inFlight > 0 else { return }
+        let patience = ServiceLoop.task { [self] in
+            do {
+                try await clocks.sleep(deadline)
+                resumeDrained()
+            } catch {
+                // Cancelled: the last answer arrived before the deadline.
+            }
+        }
+        await withCheckedContinuation { whenDrained = $0 }
+        patience.cancel()
+    }
+
+    private func resumeDrained() {
+        let waiting = whenDrained
+        whenDrained = nil
+        waiting?.resume()
+    }
+
+    // MARK: - Without waiting
+
+    private func firstLook(_ octets: [UInt8], from asker: ClientContext) -> QueryValidation {
+        scratch.replaceSubrange(0..<octets.count, with: octets)
+        return scratch.withMutableRawSpan { buffer in
+            QueryValidation(at: &buffer, count: octets.count, from: asker)
+        }
+    }
+
+    /// Returns the cached reply to the query in `scratch`.
+    ///
+    /// After a worker's miss, the cache is checked again: another query may have stored the answer
+    /// in the meantime, and a second vendor call would be wasted.
+    private func cachedReply(
+        _ facts: QueryFacts,
+        limit: Int,
+        for asker: ClientContext,
+        arrival: ContinuousClock.Instant
+    ) -> [UInt8]? {
+        let hit = cache.withTable(now: clocks.now()) { table, now in
+            scratch.withMutableRawSpan { buffer in
+                table.answer(facts, in: &buffer, limit: limit, now: now)
+            }
+        }
+        guard let hit else { return nil }
+        let end = clocks.now()
+        counters.count(hit, over: asker.transport)
+        counters.hitLatency.note(end - arrival)
+        recent.note(
+            facts,
+            hit,
+            in: scratch,
+            over: asker.transport,
+            from: asker.address,
+            since: arrival,
+            until: end
+        )
+        if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
+            refresh(query)
+        }
+        return Array(scratch[..<hit.length])
+    }
+
+    private func malformed(_ octets: [UInt8]) -> [UInt8] {
+        scratch.replaceSubrange(0..<octets.count, with: octets)
+        let length = scratch.withMutableRawSpan { buffer in
+            QueryFault.malformed.reply(to: octets.count, in: &buffer)
+        }
+        return Array(scratch[..<length])
+    }
+
+    // MARK: - With waiting
+
+    /// Resolves a query within `ResolverLimits.total` of its arrival, and renders the reply.
+    ///
+    /// - Parameter tell: completion handler, called exactly once, possibly before this method
+    ///   returns.
+    package func resolve(_ open: Open, _ completion: @escaping @ServiceLoop ([UInt8]) -> Void) {
+        begin(open) { [self] resolution in
+            let reply = render(resolution, open)
+            note(resolution, open, in: reply)
+            completion(reply)
+        }
+    }
+
+    /// Resolves a query like `resolve`; the caller renders the reply later with ``render(_:_:)``.
+    func find(_ open: Open, _ completion: @escaping @ServiceLoop (Resolution) -> Void) {
+        begin(open) { [self] resolution in
+            note(resolution, open, in: open.octets)
+            completion(resolution)
+        }
+    }
+
+    func render(_ resolution: Resolution, _ open: Open) -> [UInt8] {
+        scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
+        let length = write(resolution, open.facts, limit: open.limit)
+        return Array(scratch[..<length])
+    }
+
+    private func begin(_ open: Open, _ completion: @escaping @ServiceLoop (Resolution) -> Void) {
+        inFlight += 1
+        resolver.resolve(
+            open.query,
+            of: open.network,
+            deadline: open.arrival + ResolverLimits.total
+        ) { [self] resolution in
+            inFlight -= 1
+            if inFlight == 0 { resumeDrained() }
+            completion(resolution)
+        }
+    }
+
+    /// Returns the question of a query or a reply that begins with `octets`; nil if the name is
+    /// invalid.
+    private static func query(_ facts: QueryFacts, in octets: [UInt8]) -> Query? {
+        let wire = Array(octets[QueryFacts.headerCount..<facts.nameEnd])
+        guard let name = try? Name(wire: wire) else { return nil }
+        return Query(
+            question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
+            dnssecOK: facts.dnssecOK,
+            checkingDisabled: facts.checkingDisabled
+        )
+    }
+
+    /// Replaces the query in `scratch` by its reply, and returns the reply's length.
+    private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
+        let options = resolution.explanation?.option ?? []
+        let sections = resolution.sections
+        let length = scratch.withMutableRawSpan { buffer in
+            let answer = ReadyAnswer(
+                rcode: resolution.rcode.rawValue,
+                flags: resolution.flags,
+                answerCount: sections.answerCount,
+                authorityCount: sections.authorityCount,
+                additionalCount: sections.additionalCount,
+                sections: sections.octets.rawSpan,
+                ttlOffsets: sections.ttlOffsets.rawSpan,
+                options: options.rawSpan,
+                age: 0
+            )
+            return facts.reply(with: answer, in: &buffer, limit: limit)
+        }
+        if scratch[2] & 0x02 != 0 { QueryCounters.add(1, to: counters.truncated) }
+        return length
+    }
+
+    /// Counts and records an answered query.
+    ///
+    /// - Parameter octets: the reply, or the query if the reply is not rendered yet.
+    private func note(_ resolution: Resolution, _ open: Open, in octets: [UInt8]) {
+        let source = QuerySource(resolution)
+        let outcome = QueryOutcome(
+            rcode: resolution.rcode.rawValue,
+            isEmpty: resolution.sections.answerCount == 0
+        )
+        let end = clocks.now()
+        counters.count(source, outcome, open.transport)
+        missLatency.note(end - open.arrival)
+        recent.note(
+            open.facts,
+            resolution,
+            as: source,
+            in: octets,
+            over: open.transport,
+            from: open.client,
+            since: open.arrival,
+            until: end
+        )
+    }
+}

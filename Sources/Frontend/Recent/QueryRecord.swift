@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+package import DNSWire
+internal import Net
+package import Resolver
+
+/// Record of a query and its answer in a `RecordRing`.
+///
+///     word 0    arrival in nanoseconds since `RecentQueries.origin`
+///          1    latency in µs (32 bits) | type (16) | origin (16)
+///          2    octets of the name | address family | flags | transport | source | fallback
+///               | RCODE (16)
+///          3-4  client address; IPv4: word 3 is `times` - 1, word 4 the address
+///          5-31 name in wire form and original case; cut after 216 octets
+package struct QueryRecord {
+    /// Maximum recorded octets of a name; longer names occur in attacks only.
+    static let nameOctets = RecordRing.textOctets
+
+    private static let firstNameWord = 5
+
+    package var arrival: UInt64
+    package var microseconds: UInt32
+    package var type: UInt16
+
+    /// Number of the answer's original source, also for cached answers; see `AnswerSourceRegistry`.
+    package var origin: UInt16
+
+    package var rcode: UInt16
+    package var source: QuerySource
+    package var transport: QueryTransport
+    package var flags: Flags
+    package var fallback: Provenance.Fallback?
+    package var client: IPAddress
+
+    /// Octets of the name; at most `nameOctets` are recorded.
+    var nameCount: Int
+
+    /// Number of equal queries; above 1 only for IPv4.
+    package var times: UInt64 = 1
+
+    /// Further properties of an answer.
+    package struct Flags: OptionSet {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// No records: NODATA if the RCODE is 0.
+        package static let empty = Flags(rawValue: 1)
+        static let truncated = Flags(rawValue: 2)
+
+        /// The query joined a query in flight.
+        static let merged = Flags(rawValue: 4)
+
+        /// A cache hit that started a refresh.
+        static let refreshed = Flags(rawValue: 8)
+
+        /// Flags shown to operators, and their names.
+        package static let names: [(flag: Flags, name: String)] = [
+            (.truncated, "truncated"), (.merged, "merged"), (.refreshed, "refreshed"),
+        ]
+    }
+}
+
+// MARK: - Writing
+
+extension QueryRecord {
+    init(
+        _ facts: QueryFacts,
+        _ hit: CacheHit,
+        over transport: QueryTransport,
+        from client: IPAddress,
+        arrival: UInt64,
+        microseconds: UInt32
+    ) {
+        self.arrival = arrival
+        self.microseconds = microseconds
+        type = facts.type.rawValue
+        origin = hit.server
+        rcode = UInt16(hit.rcode)
+        source = .cache
+        self.transport = transport
+        flags = hit.isEmpty ? .empty : []
+        if hit.isTruncated { flags.insert(.truncated) }
+        if hit.wantsRefresh { flags.insert(.refreshed) }
+        fallback = nil
+        self.client = client
+        nameCount = facts.nameEnd - QueryFacts.headerCount
+    }
+
+    /// Writes the record to `ring`, at `offset` from the next record; `name` is in wire form.
+    func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
+        let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
+        let (family, high, low): (UInt64, UInt64, UInt64) =
+            switch client {
+            case .v4(let address): (4, times - 1, UInt64(address.value))
+            case .v6(let address): (6, address.high, address.low)
+            }
+        var numbers = UInt64(nameCount) << 56 | family << 48 | UInt64(flags.rawValue) << 40
+        numbers |= UInt64(transport.rawValue) << 32 | UInt64(source.rawValue) << 24
+        numbers |= UInt64(fallback?.rawValue ?? 0) << 16 | UInt64(rcode)
+        ring.write((arrival, what, numbers, high, low), name, ofNext: offset)
+    }
+}
+
+// MARK: - Reading
+
+extension QueryRecord {
+    /// Reads a record; nil if it was overwritten while it was copied.
+    package init?(_ words: ArraySlice<UInt64>) {
+        guard words.count == RecordRing.wordCount else { return nil }
+        let word = { words[words.startIndex + $0] }
+        let numbers = word(2)
+        guard let source = QuerySource(rawValue: Int(numbers >> 24 & 0xFF)),
+            let transport = QueryTransport(rawValue: Int(numbers >> 32 & 0xFF))
+        else { return nil }
+        arrival = word(0)
+        microseconds = UInt32(word(1) >> 32)
+        type = UInt16(truncatingIfNeeded: word(1) >> 16)
+        origin = UInt16(truncatingIfNeeded: word(1))
+        rcode = UInt16(truncatingIfNeeded: numbers)
+        self.source = source
+        self.transport = transport
+        flags = Flags(rawValue: UInt8(numbers >> 40 & 0xFF))
+        fallback = Provenance.Fallback(rawValue: UInt8(numbers >> 16 & 0xFF))
+        client =
+            numbers >> 48 & 0xFF == 4
+            ? .v4(IPv4Address(value: UInt32(truncatingIfNeeded: word(4))))
+            : .v6(IPv6Address(high: word(3), low: word(4)))
+        nameCount = Int(numbers >> 56)
+        times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
+    }
+
+    /// Returns the name in the record `words`; if the name was cut, its first labels.
+    package func name(_ words: ArraySlice<UInt64>) -> Name {
+        var octets: [UInt8] = []
+        let kept = min(nameCount, Self.nameOctets)
+        octets.reserveCapacity(kept + 1)
+        for index in 0..<kept {
+            let word = words[words.startIndex + Self.firstNameWord + index / 8]
+            octets.append(UInt8(truncatingIfNeeded: word >> (8 * UInt64(index % 8))))
+        }
+        if isCut {
+            var whole = 0
+            while whole < kept, whole + 1 + Int(octets[whole]) <= kept {
+                whole += 1 + Int(octets[whole])
+            }
+            octets.removeSubrange(whole...)
+            octets.append(0)
+        }
+        return (try? Name(wire: octets)) ?? .root
+    }
+
+    package var isCut: Bool { nameCount > Self.nameOctets }
+}

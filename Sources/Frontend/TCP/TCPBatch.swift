@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+package import Net
+internal import Resolver
+
+/// Hit path of TCP: answers the messages of one read from the cache.
+///
+/// One read, one lookup of a batch and one write, as in `UDPWorker`.  All connections share the
+/// input and output buffers, because the service loop serves one connection at a time.  An idle
+/// connection holds no buffer.
+@ServiceLoop
+package final class TCPBatch {
+    private let cache: AnswerCache
+    private let counters: QueryCounters
+    private let recent: RecentQueries
+    private let clocks: Clocks
+    private var input = StreamInput()
+    private var output = StreamOutput()
+    private var queries = PlainQueries()
+
+    init(
+        cache: AnswerCache,
+        counters: QueryCounters,
+        recent: RecentQueries,
+        clocks: Clocks
+    ) {
+        self.cache = cache
+        self.counters = counters
+        self.recent = recent
+        self.clocks = clocks
+    }
+
+    // MARK: - Reading
+
+    /// Starts to serve a connection with the octets that it left for later.
+    func begin(with rest: [UInt8]) { input.begin(with: rest) }
+
+    /// Returns the octets not yet answered; the connection stores them.
+    func end() -> [UInt8] { input.takeRest() }
+
+    /// Reads from `stream`, when no complete message is left; see `StreamConnection.attemptRead`.
+    func read(from stream: StreamConnection) throws(SocketError) -> Int? {
+        try input.read(from: stream)
+    }
+
+    // MARK: - Answering
+
+    /// Result of one batch.
+    struct Outcome {
+        var count = 0
+
+        var hits: UInt64 = 0
+
+        /// Slots of messages not answered: not a plain query, or not in the cache.
+        var leftOver = SlotSet()
+
+        /// Slots of answered queries to refresh.
+        var refreshes = SlotSet()
+    }
+
+    /// Answers the next complete messages, at most 32, from the cache.
+    ///
+    /// Replies stay in the output buffer until `write`.  `message` returns the messages of the
+    /// batch.
+    func answer(from asker: ClientContext, now: ContinuousClock.Instant) -> Outcome {
+        input.take()
+        guard input.count > 0 else { return Outcome() }
+        let unusual = look(&output, &queries, &input, from: asker)
+        let found = lookUp(&output, &queries, &input, now: now)
+        if !found.hits.isEmpty { note(found.hits, from: asker, since: now) }
+        return Outcome(
+            count: input.count,
+            hits: UInt64(found.hits.count),
+            leftOver: found.misses.union(unusual),
+            refreshes: found.refreshes
+        )
+    }
+
+    func message(_ slot: Int) -> [UInt8] { Array(input.octets[input.messages[slot]]) }
+
+    func query(_ slot: Int) -> Query? {
+        Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
+    }
+
+    /// Collects the plain queries of the batch, and returns the slots of the other messages.
+    private func look(
+        _ output: inout StreamOutput,
+        _ queries: inout PlainQueries,
+        _ input: inout StreamInput,
+        from asker: ClientContext
+    ) -> SlotSet {
+        var unusual = SlotSet()
+        queries.removeAll()
+        for slot in 0..<input.count {
+            let message = input.messages[slot]
+            let look = output.withRoom { room -> QueryValidation in
+                guard message.count <= StreamOutput.longestQuery else { return .unusual }
+                room.copy(input.octets.rawSpan.extracting(message), to: 0)
+                return QueryValidation(at: &room, count: message.count, from: asker)
+            }
+            guard case .query(let facts, _) = look else {
+                unusual.insert(slot)
+                continue
+            }
+            let hash = cache.hash(facts, in: input.octets.rawSpan.extracting(message))
+            queries.add(facts, hash: hash, at: slot)
+        }
+        return unusual
+    }
+
+    /// Appends the cached answers to the output buffer.
+    private func lookUp(
+        _ output: inout StreamOutput,
+        _ queries: inout PlainQueries,
+        _ input: inout StreamInput,
+        now: ContinuousClock.Instant
+    ) -> PlainQueries.Outcome {
+        queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
+            // Rare: many long replies.  A query without space for its reply is left over.
+            guard output.hasRoom else { return nil }
+            let hit = output.withRoom { room -> CacheHit? in
+                room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)
+                let limit = StreamOutput.longestReply
+                return table.answer(facts, hash: hash, in: &room, limit: limit, now: now)
+            }
+            if let hit {
+                output.append(hit.length)
+                counters.count(hit, over: .tcp)
+            }
+            return hit
+        }
+    }
+
+    private func note(
+        _ hits: SlotSet,
+        from asker: ClientContext,
+        since arrival: ContinuousClock.Instant
+    ) {
+        let end = clocks.now()
+        for slot in hits {
+            guard let (facts, hit) = queries.answered(slot) else { continue }
+            recent.note(
+                facts,
+                hit,
+                at: input.messages[slot].lowerBound,
+                in: input.octets,
+                over: .tcp,
+                from: asker.address,
+                since: arrival,
+                until: end
+            )
+        }
+    }
+
+    // MARK: - Writing
+
+    /// True if replies must be written before the next batch.
+    var isFull: Bool { !output.hasRoom }
+
+    /// Writes the replies to `stream` as far as the kernel accepts them, and appends the rest to
+    /// `waiting`; without a stream, everything.
+    func write(
+        to stream: StreamConnection?,
+        waiting: inout [UInt8]
+    ) throws(SocketError) {
+        try output.write(to: stream, waiting: &waiting)
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Logging
+package import Net
+
+/// TCP server of one address; `QueryHandler.sessions` bounds the number of its clients.
+@ServiceLoop
+package final class TCPServer {
+    private let listener: StreamListener
+    private let handler: QueryHandler
+    private let rules: AccessPolicy
+    private let cookies: CookieJar?
+    private let clocks: Clocks
+    private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
+
+    var connections: Int { sessions.count }
+
+    /// Number of connections not read because too many replies are unsent.
+    var unreadReplies: Int { sessions.values.count { $0.session.isBlocked } }
+
+    package let address: SocketAddress
+
+    /// Makes a server for a bound listener.
+    ///
+    /// - Parameters:
+    ///   - rules: access policy; may change while clients are connected.
+    ///   - cookies: secrets of DNS cookies; nil on loopback.
+    ///   - clocks: time base of the clients' timeouts.
+    package init(
+        _ listener: StreamListener,
+        address: SocketAddress,
+        handler: QueryHandler,
+        rules: AccessPolicy,
+        cookies: CookieJar? = nil,
+        clocks: Clocks = .system
+    ) {
+        self.cookies = cookies
+        self.clocks = clocks
+        self.listener = listener
+        self.address = address
+        self.handler = handler
+        self.rules = rules
+    }
+
+    /// Accepts clients until `stop` is called.
+    package func run() async throws(SocketError) {
+        while true {
+            do throws(SocketError) {
+                admit(try await listener.accept())
+            } catch .closed {
+                return
+            }
+        }
+    }
+
+    /// Stops accepting clients; open sessions continue until `finish`.
+    package func stop() {
+        listener.close()
+    }
+
+    /// Applies a changed access policy to connected clients.
+    package func rulesChanged() {
+        let access = rules.snapshot.access
+        for (session, client) in sessions.values {
+            session.isAllowed = IPAddress(octets: client.octets).map(access.allows) ?? false
+        }
+    }
+
+    package func finish() {
+        for (session, _) in sessions.values { session.close() }
+    }
+
+    // MARK: - Admission
+
+    private func admit(_ stream: StreamConnection) {
+        guard let client = stream.peerAddress, let address = IPAddress(octets: client.octets) else {
+            stream.close()
+            return
+        }
+        let session = TCPSession(
+            stream,
+            handler: handler,
+            client: address,
+            isAllowed: rules.snapshot.access.allows(address),
+            cookies: cookies,
+            clocks: clocks
+        )
+        handler.sessions.add(session)
+        sessions[ObjectIdentifier(session)] = (session, client)
+        ServiceLoop.task { [self] in
+            await session.run()
+            handler.sessions.remove(session)
+            sessions[ObjectIdentifier(session)] = nil
+        }
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+package import Net
+
+/// Table of all TCP sessions on all listeners, with bounds on their number and memory.
+///
+/// If there are too many sessions, the client with the most sessions loses the one that was
+/// inactive longest, even if it waits for answers.  If sessions hold too many octets, the client
+/// with the most octets loses its largest session.  A new client is therefore always accepted, and
+/// only the client with the largest share loses sessions.
+@ServiceLoop
+package final class TCPSessionTable {
+    private var sessions: [ObjectIdentifier: TCPSession] = [:]
+
+    private var shares: [ClientNetwork: Share] = [:]
+
+    private(set) var octets = 0
+
+    /// Sessions closed to accept other sessions.
+    package private(set) var evicted: UInt64 = 0
+
+    /// Sessions closed because they, their client or all sessions held too many octets.
+    package private(set) var overfull: UInt64 = 0
+
+    /// Sessions closed because they sent no valid queries.
+    package private(set) var malformed: UInt64 = 0
+
+    private struct Share {
+        var sessions = 0
+        var octets = 0
+    }
+
+    var count: Int { sessions.count }
+
+    // MARK: - Number
+
+    /// Adds a session; closes another one first if a limit is reached.
+    func add(_ session: TCPSession) {
+        if shares[session.network]?.sessions ?? 0 >= TCPLimits.connectionsPerClient {
+            evict { $0.network == session.network }
+        } else if sessions.count >= TCPLimits.connections {
+            let most = shares.values.reduce(0) { max($0, $1.sessions) }
+            evict { shares[$0.network]?.sessions == most }
+        }
+        sessions[ObjectIdentifier(session)] = session
+        shares[session.network, default: Share()].sessions += 1
+    }
+
+    /// Removes a session that has ended; is idempotent.
+    func remove(_ session: TCPSession) {
+        guard sessions.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
+        charge(session, -session.held)
+        shares[session.network]?.sessions -= 1
+        if shares[session.network]?.sessions == 0 { shares[session.network] = nil }
+    }
+
+    /// Closes the longest inactive of the sessions that `isCandidate` accepts.
+    private func evict(_ isCandidate: (TCPSession) -> Bool) {
+        let oldest = sessions.values.lazy.filter(isCandidate)
+            .min { $0.lastActive < $1.lastActive }
+        guard let oldest else { return }
+        evicted += 1
+        oldest.close()
+    }
+
+    func noteMalformed() { malformed += 1 }
+
+    // MARK: - Octets
+
+    /// Adds `change` to the octets of `session`, and closes sessions until all limits hold.
+    func update(_ session: TCPSession, by change: Int) {
+        guard sessions[ObjectIdentifier(session)] != nil else { return }
+        charge(session, change)
+        guard change > 0 else { return }
+        if session.held > TCPLimits.heldPerSession {
+            overfull += 1
+            session.close()
+        }
+        while let share = shares[session.network], share.octets > TCPLimits.heldPerClient {
+            guard closeLargest(of: session.network) else { break }
+        }
+        while octets > TCPLimits.held,
+            let most = shares.max(by: { $0.value.octets < $1.value.octets })
+        {
+            guard closeLargest(of: most.key) else { break }
+        }
+    }
+
+    private func charge(_ session: TCPSession, _ change: Int) {
+        octets += change
+        shares[session.network]?.octets += change
+    }
+
+    /// Closes the session of `network` that holds the most octets; returns whether there was one.
+    private func closeLargest(of network: ClientNetwork) -> Bool {
+        let largest = sessions.values.lazy.filter { $0.network == network }
+            .max { $0.held < $1.held }
+        guard let largest else { return false }
+        overfull += 1
+        largest.close()
+        return true
+    }
+}

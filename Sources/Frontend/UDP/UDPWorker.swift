@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+internal import DNSWire
+package import Net
+internal import Resolver
+internal import Synchronization
+
+/// Worker thread: answers datagrams from the cache and queues the others for the service loop.
+///
+/// The loop in `run` receives a batch, validates each datagram in its buffer, answers cache hits in
+/// place and sends the batch.  This hit path does not allocate, log or block, and takes the cache
+/// lock once per batch.
+package final class UDPWorker: Sendable {
+    package let counters = QueryCounters()
+
+    package let recent = RecentQueries()
+
+    private let listener: DatagramListener
+    private let cache: AnswerCache
+    private let rules: AccessPolicy
+    private let queue: MissQueue
+    private let cookies: CookieJar?
+    private let limit: RateLimit?
+    private let own: OwnQuery?
+    private let isStopping = Atomic(false)
+
+    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
+    private static let mostFailures = 64
+
+    /// Makes a worker for `listener`; `run` starts it.
+    ///
+    /// - Parameters:
+    ///   - rules: access policy; may change while the worker runs.
+    ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
+    ///   - limit: rate limit for clients without a cookie; nil on loopback.
+    ///   - own: health check query, which is accepted from any address.
+    package init(
+        _ listener: DatagramListener,
+        cache: AnswerCache,
+        rules: AccessPolicy,
+        queue: MissQueue,
+        cookies: CookieJar? = nil,
+        limit: RateLimit? = nil,
+        own: OwnQuery? = nil
+    ) {
+        self.cookies = cookies
+        self.limit = limit
+        self.own = own
+        self.listener = listener
+        self.cache = cache
+        self.rules = rules
+        self.queue = queue
+    }
+
+    /// Answers queries until `stop` is called; blocks the calling thread.
+    package func run() {
+        var batch = DatagramBatch(for: listener)
+        var queries = PlainQueries()
+        var rules = AccessPolicy.Copy(of: rules)
+        var lookout = BusyPoll()
+        var idleSince = Clock.now
+        var failures = 0
+        while !isStopping.load(ordering: .relaxed) {
+            let count = receive(&batch, lookout, idleSince)
+            guard count > 0 else {
+                failures += 1
+                // Transient errors (an ICMP message, an interrupted call) need no pause.  A
+                // permanent error, such as a network that is down, must not use a whole processor.
+                if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
+                continue
+            }
+            failures = 0
+            rules.update(from: self.rules)
+            let snapshot = rules.snapshot
+            let start = Clock.now
+            lookout.note(wait: start - idleSince)
+            let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
+            var unusual = SlotSet()
+            queries.removeAll()
+            for slot in 0..<count {
+                look(at: slot, &batch, snapshot, terms, start, &queries, &unusual)
+            }
+            let outcome = answer(&queries, &batch, now: start)
+            let unsent = batch.send(to: listener)
+            idleSince = Clock.now
+            QueryCounters.add(UInt64(unsent), to: counters.unsent)
+            if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
+            let misses = outcome.misses.union(unusual)
+            if !misses.isEmpty { handOver(misses, batch, snapshot, terms, start) }
+            if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
+            if outcome.hasOffers { cache.writeOffers(now: start) }
+        }
+    }
+
+    /// Waits for datagrams; polls first if `lookout` recommends it.
+    private func receive(
+        _ batch: inout DatagramBatch,
+        _ lookout: BusyPoll,
+        _ idleSince: ContinuousClock.Instant
+    ) -> Int {
+        if lookout.isAwake {
+            let end = idleSince + BusyPoll.time
+            repeat {
+                let count = batch.receive(from: listener, waits: false)
+                if count != 0 { return count }
+            } while Clock.now < end
+        }
+        return batch.receive(from: listener)
+    }
+
+    /// Ends `run`, which may be waiting for a datagram.
+    package func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        listener.stopReceiving()
+    }
+
+    /// Validates the datagram in `slot`, and replies in place if no lookup is needed.
+    private func look(
+        at slot: Int,
+        _ batch: inout DatagramBatch,
+        _ rules: AccessPolicy.Snapshot,
+        _ terms: CookieTerms?,
+        _ now: ContinuousClock.Instant,
+        _ queries: inout PlainQueries,
+        _ unusual: inout SlotSet
+    ) {
+        let count = batch.count(slot)
+        let asker = asker(slot, batch, rules, terms)
+        let isOwn = limit != nil && isOwn(slot, batch)
+        let length = batch.withBuffer(slot) { buffer -> Int in
+            let look = QueryValidation(at: &buffer, count: count, from: asker)
+            if let limit, let perSecond = rules.queriesPerSecond, !isOwn, !look.isProven {
+                let verdict = limit.verdict(on: asker.address, perSecond: perSecond, now: now)
+                if verdict != .passes { return turnAway(look, verdict, in: &buffer) }
+            }
+            switch look {
+            case .query(let facts, _):
+                queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
+            case .unusual:
+                unusual.insert(slot)
+            case .answered(let length, let source, let result):
+                counters.count(source, result, .udp)
+                return length
+            case .ignored:
+                QueryCounters.add(1, to: counters.ignored)
+            }
+            return 0
+        }
+        if length > 0 { batch.reply(slot, count: length) }
+    }
+
+    /// Handles a rate-limited query, and returns the length of the reply, 0 for none.
+    private func turnAway(
+        _ look: QueryValidation,
+        _ verdict: RateLimit.Verdict,
+        in buffer: inout MutableRawSpan
+    ) -> Int {
+        QueryCounters.add(1, to: counters.limited)
+        guard verdict == .truncated, case .query(let facts, _) = look else { return 0 }
+        counters.count(.refused, .noData, .udp)
+        QueryCounters.add(1, to: counters.truncated)
+        return facts.reply(
+            rcode: RCode.noError.rawValue,
+            moreFlags: HeaderFlags.truncated,
+            in: &buffer
+        )
+    }
+
+    private func answer(
+        _ queries: inout PlainQueries,
+        _ batch: inout DatagramBatch,
+        now: ContinuousClock.Instant
+    ) -> PlainQueries.Outcome {
+        queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
+            let hit = batch.withBuffer(slot) { buffer in
+                table.answer(facts, hash: hash, in: &buffer, limit: facts.replyLimit, now: now)
+            }
+            if let hit {
+                batch.reply(slot, count: hit.length)
+                counters.count(hit, over: .udp)
+            }
+            return hit
+        }
+    }
+
+    private func note(
+        _ hits: SlotSet,
+        _ queries: inout PlainQueries,
+        _ batch: inout DatagramBatch,
+        _ start: ContinuousClock.Instant,
+        _ end: ContinuousClock.Instant
+    ) {
+        counters.hitLatency.note(end - start, times: UInt64(hits.count))
+        recent.note(hits, of: &queries, in: &batch, since: start, until: end)
+    }
+
+    private func handOver(
+        _ misses: SlotSet,
+        _ batch: borrowing DatagramBatch,
+        _ rules: AccessPolicy.Snapshot,
+        _ terms: CookieTerms?,
+        _ start: ContinuousClock.Instant
+    ) {
+        var handed: [Miss] = []
+        handed.reserveCapacity(misses.count)
+        for slot in misses {
+            handed.append(
+                Miss(
+                    datagram: batch.copy(slot),
+                    listener: listener,
+                    asker: asker(slot, batch, rules, terms),
+                    arrival: start
+                )
+            )
+        }
+        queue.take(handed)
+    }
+
+    private func asker(
+        _ slot: Int,
+        _ batch: borrowing DatagramBatch,
+        _ rules: AccessPolicy.Snapshot,
+        _ terms: CookieTerms?
+    ) -> ClientContext {
+        let address = batch.withClientAddress(slot) { IPAddress($0) }
+        return ClientContext(
+            transport: .udp,
+            address: address,
+            isAllowed: rules.access.allows(address) || isOwn(slot, batch),
+            cookies: terms
+        )
+    }
+
+    /// Returns true if the datagram in `slot` is the daemon's health check query.
+    private func isOwn(_ slot: Int, _ batch: borrowing DatagramBatch) -> Bool {
+        guard let own else { return false }
+        return batch.holds(own.question, behind: OwnQuery.headerOctets, in: slot)
+    }
+
+    private func refresh(
+        _ slots: SlotSet,
+        _ queries: borrowing PlainQueries,
+        _ batch: borrowing DatagramBatch
+    ) {
+        for slot in slots {
+            let query = Query(
+                answeredIn: batch.copy(slot).octets,
+                dnssecOK: queries.wantsDNSSEC(slot)
+            )
+            if let query { queue.take(refresh: query) }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+import Foundation
+import Glibc
+import Logging
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
+
+@testable import Administration
+@testable import Control
+@testable import Net
+
+/// Control handler with fixed replies.
+struct FixedHandler: ControlHandling {
+    /// Reply of `stats`.
+    var counters = Samples.stats
+
+    /// Octets in the record of `large.example.com`.
+    var largeOctets = 8 << 20
+
+    func status() async throws(MethodError) -> StatusReply { Samples.status }
+
+    func stats(reset: Bool) async throws(MethodError) -> StatsReply {
+        var reply = counters
+        if reset { reply.sinceSeconds = 0 }
+        return reply
+    }
+
+    func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+        async throws
+    {
+        var reply = counters
+        for second in 0..<3 {
+            reply.sinceSeconds = second
+            try await completion(reply)
+        }
+        // No further reply during the test.
+        try await Clocks.system.sleep(Clock.now + .day)
+    }
+
+    func flush(
+        _ scope: FlushRequest.Scope,
+        soft: Bool
+    ) async throws(MethodError) -> FlushReply {
+        guard !soft else { return FlushReply(removed: 0, marked: 6) }
+        switch scope {
+        case .all: return FlushReply(removed: 5)
+        case .name("bad..example.com", _):
+            throw .invalidArgument(argument: "name", reason: "empty label")
+        case .name(_, nil): return FlushReply(removed: 2)
+        case .name: return FlushReply(removed: 1)
+        case .tree: return FlushReply(removed: 4)
+        case .negative: return FlushReply(removed: 3)
+        case .stale: return FlushReply(removed: 7)
+        case .source: return FlushReply(removed: 8)
+        }
+    }
+
+    func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
+        switch request.name {
+        case "www.example.com": return Samples.lookup
+        case "large.example.com":
+            var reply = Samples.lookup
+            reply.entries[0].records = [String(repeating: "x", count: largeOctets)]
+            return reply
+        default: return LookupReply(entries: [])
+        }
+    }
+
+    func explain(
+        _ request: ExplainRequest,
+        isLive: Bool
+    ) async throws(MethodError) -> ExplainReply {
+        isLive ? Samples.explained : Samples.foretold
+    }
+
+    func resolve(
+        _ request: ResolveRequest,
+        _ completion: Completion<ResolveReply>?
+    ) async throws -> ResolveReply {
+        var all: [Resolved] = []
+        for name in request.names {
+            guard name != "bad..example.com" else {
+                throw MethodError.invalidArgument(argument: "names", reason: "empty label")
+            }
+            guard let completion else {
+                all += Samples.resolved.results
+                continue
+            }
+            try await completion(Samples.resolved)
+        }
+        return ResolveReply(results: all)
+    }
+
+    func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply {
+        for entry in Samples.dump.entries {
+            try await completion(DumpReply(entries: [entry], total: 2))
+        }
+        return DumpReply(entries: [], total: 2)
+    }
+
+    func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost> {
+        var reply = Samples.top
+        reply.entries = Array(reply.entries.prefix(count))
+        return reply
+    }
+
+    func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
+        var reply = Samples.slowest
+        reply.entries = Array(reply.entries.prefix(count))
+        return reply
+    }
+
+    func topQueries(
+        _ kind: TopRequest.Kind,
+        count: Int
+    ) async throws(MethodError) -> TopReply<QueryCount> {
+        var reply = Samples.counts(kind)
+        reply.entries = Array(reply.entries.prefix(count))
+        return reply
+    }
+
+    func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>) async throws
+    {
+        guard request.name != "bad..example.com" else {
+            throw MethodError.invalidArgument(argument: "name", reason: "empty label")
+        }
+        try await completion(Samples.watch)
+    }
+
+    func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        switch subject {
+        case .vendor("tencent"), .either("tencent"): return Samples.paused
+        case .vendor(let name), .upstream(let name), .either(let name):
+            throw .notFound(what: "vendor \(name)")
+        }
+    }
+
+    func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        switch subject {
+        case .vendor("tencent"), .either("tencent"): return Samples.resumed
+        case .vendor(let name), .upstream(let name), .either(let name):
+            throw .notFound(what: "vendor \(name)")
+        }
+    }
+
+    func settings() async throws(MethodError) -> SettingsReply { Samples.settings }
+
+    func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {
+        Samples.routes
+    }
+
+    func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {
+        LogLevelReply(level: request.level ?? "info", settingsLevel: "info")
+    }
+
+    func reload() async throws(MethodError) -> ReloadReply { Samples.reloaded }
+
+    func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
+        request.text == nil ? Samples.reloaded : Samples.rejected
+    }
+
+    func version() async throws(MethodError) -> VersionReply { Samples.version }
+}
+
+/// A control server on a real socket, on the service loop.
+@ServiceLoop
+final class LiveServer {
+    private let folder: String
+
+    nonisolated let path: String
+
+    let server: ControlServer
+
+    /// Task of the server; returns the error that ended the server.
+    let task: Task<SocketError?, Never>
+
+    /// Limits with very long timeouts, so that a slow machine does not change results.
+    nonisolated static var timeless: ControlServer.Limits {
+        var limits = ControlServer.Limits()
+        (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
+        return limits
+    }
+
+    init(
+        handler: FixedHandler = FixedHandler(),
+        limits: ControlServer.Limits = LiveServer.timeless
+    ) throws {
+        folder = try temporaryFolder()
+        path = folder + "/control.sock"
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let socket = try ControlSocket.open(path: path, mode: 0o600, group: nil)
+        let server = ControlServer(
+            listener: socket.listener,
+            dispatcher: ControlDispatcher(handler: handler, access: socket.access, logger: logger),
+            logger: logger,
+            limits: limits
+        )
+        self.server = server
+        task = Task { @ServiceLoop in
+            do throws(SocketError) {
+                try await server.run()
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// Starts a server from any thread.
+    nonisolated static func start(
+        handler: FixedHandler = FixedHandler(),
+        limits: ControlServer.Limits = LiveServer.timeless
+    ) async throws -> LiveServer {
+        try await LiveServer(handler: handler, limits: limits)
+    }
+
+    /// Stops the server and waits for its end.
+    @discardableResult
+    func stop() async -> SocketError? {
+        task.cancel()
+        let end = await task.value
+        try? FileManager.default.removeItem(atPath: folder)
+        return end
+    }
+
+    /// Connects a client to the server.
+    func client() async throws -> LiveClient {
+        LiveClient(try await StreamConnection.connect(unixPath: path, deadline: nil))
+    }
+}
+
+/// A client of a live server.
+@ServiceLoop
+final class LiveClient {
+    let connection: StreamConnection
+
+    /// Received octets that were not read yet.
+    private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
+
+    /// Creates a client with a connection.
+    init(_ connection: StreamConnection) { self.connection = connection }
+
+    /// Sends text unchanged.
+    func send(_ text: String) async throws {
+        try await connection.write(Array(text.utf8), deadline: nil)
+    }
+
+    /// Returns the next reply, or nil if the server has disconnected.
+    func receive() async throws -> Reply? {
+        while true {
+            if let message = try decoder.next() { return try Reply(message: message) }
+            let octets = try await octetsOrEnd()
+            guard !octets.isEmpty else { return nil }
+            decoder.append(octets)
+        }
+    }
+
+    /// Returns the next octets; empty if the server has disconnected or reset the connection.
+    private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
+        do throws(SocketError) {
+            return try await connection.read(upTo: decoder.room, deadline: nil)
+        } catch {
+            guard error == .system(call: "recv", code: ECONNRESET) else { throw error }
+            return []
+        }
+    }
+
+    /// Sends a call and returns its reply.
+    func ask(_ text: String) async throws -> Reply? {
+        try await send(text + "\0")
+        return try await receive()
+    }
+}
+
+extension Duration {
+    /// Longer than any test.
+    fileprivate static var day: Self { .seconds(86_400) }
+}

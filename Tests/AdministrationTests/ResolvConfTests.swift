@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import Foundation
+import Net
+import Testing
+
+@testable import Administration
+
+@Suite("Status of resolv.conf")
+struct ResolvConfTests {
+    /// Returns the status for a directory with these files.
+    private func found(_ files: [String: String]) throws -> ResolvConf {
+        let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: root) }
+        for (path, text) in files {
+            let file = root.appending(path: path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try text.write(to: file, atomically: false, encoding: .utf8)
+        }
+        let listener = try #require(SocketAddress("127.0.0.1:53", defaultPort: 53))
+        return ResolvConf(pointingAt: [listener], root: root.path)
+    }
+
+    @Test("a file with the daemon's address is correct, one with another server is not")
+    func plain() throws {
+        let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
+        #expect(here == ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"]))
+        let elsewhere = try found(["etc/resolv.conf": "nameserver 192.0.2.1\n"])
+        #expect(elsewhere == ResolvConf(pointsHere: false, nameservers: ["192.0.2.1"]))
+        #expect(try found([:]) == ResolvConf())
+    }
+
+    @Test("systemd-resolved is correct only if its first server is the daemon")
+    func resolved() throws {
+        let stub = ["etc/resolv.conf": "nameserver 127.0.0.53\noptions edns0 trust-ad\n"]
+        let uplinks = "run/systemd/resolve/resolv.conf"
+        var asked = stub
+        asked[uplinks] = "nameserver 127.0.0.1\nnameserver 192.0.2.1\n"
+        let here = try found(asked)
+        #expect(here.pointsHere == true && here.by == "systemd-resolved")
+        asked[uplinks] = "nameserver 192.0.2.1\nnameserver 127.0.0.1\n"
+        let elsewhere = try found(asked)
+        #expect(elsewhere.pointsHere == false && elsewhere.by == nil)
+        #expect(try found(stub).pointsHere == false)
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import Configuration
+
+@Suite("A later settings file changes or adds options")
+struct SettingsDropInTests {
+    /// Returns files named `f`, `g` and so on.
+    private func files(_ texts: [String]) -> [SettingsFile] {
+        zip(["f", "g", "h"], texts).map { SettingsFile(name: $0, octets: [UInt8]($1.utf8)) }
+    }
+
+    /// Returns the settings of valid files.
+    private func settings(_ texts: String...) throws -> Settings {
+        try Settings(parsing: files(texts), environment: SettingsEnvironment())
+    }
+
+    /// Returns the printed errors of files; empty if they are valid.
+    private func problems(_ texts: String...) -> [String] {
+        do throws(SettingsErrors) {
+            _ = try Settings(parsing: files(texts), environment: SettingsEnvironment())
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    @Test("a later value replaces the earlier one, a list as a whole")
+    func values() throws {
+        let loaded = try settings(
+            isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
+            "listen: [127.0.0.1]\nallow: []"
+        )
+        #expect(texts(loaded.listen) == ["127.0.0.1:53"])
+        #expect(loaded.allow.isEmpty)
+        #expect(loaded.workers == .fixed(3))
+    }
+
+    @Test("options of a section are set individually")
+    func sections() throws {
+        let loaded = try settings(
+            isp + "cache: {size: 1MiB, negative-ttl: {minimum: 1s}, stale: {after: 0s}}",
+            "cache: {negative-ttl: {maximum: 1m}, stale: {ttl: 1s}}"
+        )
+        #expect(loaded.cache.size == 1 << 20)
+        #expect(loaded.cache.negativeTTL.minimum == .seconds(1))
+        #expect(loaded.cache.negativeTTL.maximum == .seconds(60))
+        #expect(loaded.cache.stale?.after == .zero)
+        #expect(loaded.cache.stale?.ttl == .seconds(1))
+    }
+
+    @Test("a section that was off and is set again has its defaults")
+    func off() throws {
+        let off = "cache: {stale: off}"
+        #expect(try settings(isp + "cache: {stale: {after: 0s}}", off).cache.stale == nil)
+        let again = try settings(isp + "cache: {stale: {after: 0s}}", off, "cache: {stale: on}")
+        #expect(again.cache.stale == CacheSettings.Stale())
+    }
+
+    @Test("options of a section are dropped when a later file turns the section off")
+    func required() {
+        let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
+        let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
+        #expect(
+            problems(
+                isp + route + "vendors: {v: {\(vendor), budget: {calls-per-day: 1}}}",
+                "vendors: {v: {budget: off}}",
+                "vendors: {v: {budget: {on-exceeded: warn}}}"
+            ) == ["h:1:23: `vendors.v.budget.calls-per-day` is missing"]
+        )
+    }
+
+    @Test("an existing vendor is changed, and a new one is added")
+    func vendors() throws {
+        let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
+        let loaded = try settings(
+            isp + "vendors: {a: {\(json)}}\nroutes: [{domains: [example.com], vendors: [a, b]}]",
+            "vendors: {b: {\(json)}, a: {timeout: 1s, servers: [192.0.2.2]}}"
+        )
+        #expect(loaded.vendors.map(\.name) == ["a", "b"])
+        #expect(loaded.vendors.map(\.timeout) == [.seconds(1), .seconds(2)])
+        #expect(
+            loaded.vendors.map { texts($0.servers) } == [["192.0.2.2:443"], ["192.0.2.1:443"]]
+        )
+        #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
+    }
+
+    @Test("the kind of a vendor cannot be changed")
+    func kind() {
+        let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
+        #expect(
+            problems(
+                isp + "vendors: {a: {\(json)}}\nroutes: [{domains: [example.com], vendors: [a]}]",
+                "vendors: {a: {kind: baidu}}",
+                "vendors: {a: {kind: json, timeout: 0s}}"
+            ) == [
+                "g:1:21: the vendor `a` already has the kind json"
+                    + " (set at f:2; another kind needs another name)",
+                "h:1:36: `vendors.a.timeout` must be a duration from 100ms to 5s, not `0s`",
+            ]
+        )
+    }
+
+    @Test("routes are added, with their file in messages")
+    func routes() throws {
+        let loaded = try settings(
+            isp + "routes: [{domains: [a.example], upstreams: [isp]}]",
+            "\nroutes: [{domains: [b.example], upstreams: [isp]}]"
+        )
+        #expect(loaded.routes.map(\.place.description) == ["f:2", "g:2"])
+    }
+
+    @Test("an existing upstream is changed, and a new one is added at the end")
+    func upstreams() throws {
+        let loaded = try settings(
+            isp,
+            "upstreams: [{name: b, url: \"udp://192.0.2.2\"}, {name: isp, timeout: 1s}]"
+        )
+        #expect(loaded.upstreams.map(\.name) == ["isp", "b"])
+        #expect(loaded.upstreams.first?.timeout == .seconds(1))
+        #expect(loaded.upstreams.first?.url.description == "udp://192.0.2.53")
+    }
+
+    @Test("an empty list removes the entries of earlier files without checking them")
+    func empty() throws {
+        let loaded = try settings(
+            isp,
+            "upstreams: []",
+            "upstreams: [{name: b, url: \"udp://192.0.2.2\"}]"
+        )
+        #expect(loaded.upstreams.map(\.name) == ["b"])
+        #expect(
+            problems(isp, "upstreams: []", "upstreams: [{name: isp}]")
+                == ["h:1:13: `upstreams.url` is missing"]
+        )
+    }
+
+    @Test("names are added to records, and a later file replaces their addresses")
+    func records() throws {
+        let loaded = try settings(
+            isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",
+            "hosts: {files: [], records: {B.lan: [192.0.2.3], c.lan: [192.0.2.4]}}"
+        )
+        #expect(loaded.hosts.files.isEmpty)
+        #expect(
+            loaded.hosts.records.map { "\($0.name.text) \($0.addresses)" } == [
+                "a.lan [192.0.2.1]", "B.lan [192.0.2.3]", "c.lan [192.0.2.4]",
+            ]
+        )
+    }
+
+    @Test("errors of all files are reported together, in the order of the files")
+    func errors() {
+        #expect(
+            problems(
+                isp + "\n\nworkers: 0",
+                "cache: {sise: 1MiB}",
+                "routes:\n  - {domains: [example.com], upstreams: [ips]}"
+            ) == [
+                "f:4:10: `workers` must be `auto` or a whole number from 1 to 256, not `0`",
+                "g:1:9: unknown key `sise` in `cache` (did you mean `size`?)",
+                "h:2:42: there is no upstream `ips` (did you mean `isp`?)",
+            ]
+        )
+        #expect(
+            problems(isp, "log: {level: nothing", "log: {level: all}").map { $0.prefix(2) }
+                == ["g:", "h:"]
+        )
+    }
+
+    @Test("a conflict between two files names both places")
+    func pointers() {
+        let route = "routes: [{domains: [example.com], upstreams: [isp]}]"
+        #expect(
+            problems(isp + route, route)
+                == ["g:1:21: `example.com` already has a route (at f:2)"]
+        )
+    }
+
+    @Test("a duplicate upstream in one file is an error also in a later file")
+    func twice() {
+        let pair = "{name: b, url: \"udp://192.0.2.2\"}"
+        #expect(
+            problems(isp, "upstreams: [\(pair), \(pair)]")
+                == ["g:1:55: duplicate upstream name `b` (first on line 1)"]
+        )
+    }
+}

@@ -1,0 +1,191 @@
+import HTTPDNS
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
+import Testing
+
+@testable import Configuration
+
+@Suite("Secrets are read from protected files and never printed")
+struct SettingsSecretTests {
+    /// Returns a vendor with these options, and a route that uses it.
+    private func vendor(_ options: String) -> String {
+        isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
+            + "vendors: {t: {kind: tencent, \(options)}}\n"
+    }
+
+    /// A token with digits that occur nowhere else in these tests.
+    private let token = "8675309042"
+
+    @Test("the final newline of a file is not part of the secret", arguments: ["", "\n", "\r\n"])
+    func newline(end: String) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(token + end, to: "token", mode: 0o640)
+        let loaded = try settings(of: vendor("token: {file: \(file)}"))
+        let secret = try #require(loaded.vendors.first?.tencent.token)
+        #expect(secret.value.copy == [UInt8](token.utf8))
+        #expect(secret.source == .file(file))
+    }
+
+    @Test("a credential is read from systemd's directory")
+    func credential() throws {
+        let folder = try TemporaryFolder()
+        // systemd protects the directory, so the mode of the file is irrelevant.
+        _ = try folder.write(token, to: "tencent-token", mode: 0o644)
+        let text = vendor("token: {credential: tencent-token}")
+        let environment = SettingsEnvironment(credentialsDirectory: folder.path)
+        let loaded = try settings(of: text, environment: environment)
+        let secret = try #require(loaded.vendors.first?.tencent.token)
+        #expect(secret.value.copy == [UInt8](token.utf8))
+        #expect(loaded.effectiveText.contains("token: {credential: tencent-token}"))
+
+        #expect(
+            problems(in: text) == [
+                "f:3:37: `vendors.t.token`: there are no credentials: $CREDENTIALS_DIRECTORY is not"
+                    + " set (systemd sets it for units with LoadCredential=tencent-token:PATH)"
+            ]
+        )
+        for name in ["..", "a/b", "../x", ""] {
+            let found = problems(
+                in: vendor("token: {credential: \"\(name)\"}"),
+                environment: environment
+            )
+            #expect(found.count == 1, "\(name): \(found)")
+        }
+    }
+
+    @Test("unsafe or unusable files are refused")
+    func badFiles() throws {
+        let folder = try TemporaryFolder()
+        let open = try folder.write(token, to: "open", mode: 0o604)
+        let empty = try folder.write("\n", to: "empty")
+        let long = try folder.write(String(repeating: "1", count: 5000), to: "long")
+        let word = try folder.write("hunter2", to: "word")
+        let reasons = [
+            (
+                open,
+                " `vendors.t.token`: \(open) is accessible to all users of this machine"
+                    + " (run `chmod o= \(open)`)"
+            ),
+            (empty, " `vendors.t.token`: \(empty) is empty"),
+            (long, " `vendors.t.token`: \(long) is longer than 4096 octets"),
+            (word, " the token is not a decimal number"),
+            (
+                "\(folder.path)/absent",
+                " `vendors.t.token`: \(folder.path)/absent cannot be read: No such file or directory"
+            ),
+            (folder.path, " `vendors.t.token`: \(folder.path) is a directory, not a file"),
+        ]
+        for (file, reason) in reasons {
+            #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
+        }
+    }
+
+    @Test("a key must have the length of its cipher's key")
+    func lengths() throws {
+        let folder = try TemporaryFolder()
+        let eight = try folder.write("testkey1", to: "8")
+        let nine = try folder.write("testkey12", to: "9")
+        let sixteen = try folder.write("1234567890123456\n", to: "16")
+        let des = try settings(of: vendor("channel: des, id: 1, key: {file: \(eight)}"))
+        #expect(
+            des.warnings.map(\.message) == [
+                "DES can be broken, and its answers can be forged; they are labelled as unprotected"
+                    + ": set `channel: https`"
+            ]
+        )
+        _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))
+        #expect(
+            problems(in: vendor("channel: aes, id: 1, key: {file: \(nine)}")) == [
+                "f:3:56: the key has 9 octets; the channel aes requires exactly 16"
+            ]
+        )
+        #expect(
+            problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")) == [
+                "f:3:56: the key has 9 octets; the channel des requires exactly 8 (other programs"
+                    + " silently use the first 8 octets: keep only these)"
+            ]
+        )
+    }
+
+    @Test("each channel requires its own secrets")
+    func needs() {
+        #expect(
+            problems(in: vendor("channel: https")) == [
+                "f:3:11: the vendor `t` needs `token` for its channel https"
+            ]
+        )
+        #expect(
+            problems(in: vendor("channel: aes")) == [
+                "f:3:11: the vendor `t` needs `id` for its channel aes",
+                "f:3:11: the vendor `t` needs `key` for its channel aes",
+            ]
+        )
+    }
+
+    @Test(
+        "a value that may be a secret is never quoted",
+        arguments: [
+            "token: 8675309042", "token: [8675309042]", "token: {8675309042}",
+            "token: {fiel: 8675309042}", "token: {file: 8675309042}", "token: {file: [8675309042]}",
+            "token: {credential: \"8675309042!\"}", "token: {file: /x, credential: 8675309042}",
+            "token: \"8675309042",
+        ]
+    )
+    func literals(option: String) {
+        let found = problems(in: vendor(option))
+        #expect(!found.isEmpty)
+        #expect(!found.contains { $0.contains(token) }, "\(found)")
+    }
+
+    @Test("a literal secret in the settings is an error with a hint to use a file")
+    func literalHint() {
+        #expect(
+            problems(in: vendor("token: 1")) == [
+                "f:3:37: `vendors.t.token` must not be in the settings file (store it in a file"
+                    + " that only httpdnsd can read, and write {file: PATH})"
+            ]
+        )
+        #expect(
+            problems(in: vendor("token: {fiel: /x}")) == [
+                "f:3:37: `vendors.t.token` must be {file: PATH} or {credential: NAME}"
+                    + " (did you mean `file`?)"
+            ]
+        )
+    }
+
+    @Test("no printed form of the settings has a secret")
+    func redaction() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(token, to: "token")
+        let loaded = try settings(of: vendor("token: {file: \(file)}"))
+        let secret = try #require(loaded.vendors.first?.tencent.token)
+        #expect("\(secret)" == "(secret)")
+        #expect(String(reflecting: secret) == "(secret)")
+        #expect(Mirror(reflecting: secret).children.isEmpty)
+        var dumped = ""
+        dump(loaded, to: &dumped)
+        let texts = [
+            dumped, "\(loaded)", String(reflecting: loaded), loaded.effectiveText, "\([secret])",
+            "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
+        ]
+        for text in texts { #expect(!text.contains(token)) }
+        // If a secret were printed as a list of octets, its digits would appear as these numbers.
+        for text in texts { #expect(!text.contains("56, 54, 55")) }
+    }
+
+    @Test("a check outside the unit warns about missing credentials instead of failing")
+    func withoutCredentials() throws {
+        let text =
+            isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
+            + "vendors: {t: {kind: tencent, token: {credential: tencent.token}}}\n"
+        var environment = SettingsEnvironment()
+        #expect(problems(in: text, environment: environment).count == 1)
+        environment.passesOverCredentials = true
+        let settings = try Settings(parsing: text, fileName: "f", environment: environment)
+        let warnings = settings.warnings.map(\.description)
+        #expect(warnings.count == 1 && warnings[0].contains("is not checked"), "\(warnings)")
+        // Other errors are still errors.
+        let wrong = text.replacing("kind: tencent", with: "kind: tencent, timeot: 1s")
+        #expect(problems(in: wrong, environment: environment).count == 1)
+    }
+}

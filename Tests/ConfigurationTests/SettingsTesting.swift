@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Configuration
+
+/// Returns the printed errors of a text; empty if it is valid.
+func problems(
+    in text: String,
+    environment: SettingsEnvironment = SettingsEnvironment()
+) -> [String] {
+    problems(in: [UInt8](text.utf8), environment: environment)
+}
+
+/// Returns the printed errors of octets that need not be valid text.
+func problems(
+    in octets: [UInt8],
+    environment: SettingsEnvironment = SettingsEnvironment()
+) -> [String] {
+    var found: [String] = []
+    do throws(SettingsErrors) {
+        _ = try Settings(parsing: octets, fileName: "f", environment: environment)
+    } catch {
+        found = error.problems.map(\.description)
+    }
+    SchemaJudge.compare(octets, with: found)
+    return found
+}
+
+/// Returns the settings of a valid text.
+func settings(
+    of text: String,
+    environment: SettingsEnvironment = SettingsEnvironment()
+) throws -> Settings {
+    let settings = try Settings(parsing: text, fileName: "f", environment: environment)
+    SchemaJudge.compare([UInt8](text.utf8), with: [])
+    return settings
+}
+
+/// One upstream, which makes any file valid.
+let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
+
+/// An invalid text with its label and its expected errors.
+struct BadText: Sendable, CustomTestStringConvertible {
+    var label: String
+    var text: String
+    var errors: [String]
+
+    init(_ label: String, _ text: String, _ errors: String...) {
+        self.label = label
+        self.text = text
+        self.errors = errors
+    }
+
+    var testDescription: String { label }
+}
+
+extension Settings {
+    /// The settings without line numbers.
+    var withoutPlaces: Settings {
+        var copy = self
+        copy.warnings = []
+        for index in copy.routes.indices { copy.routes[index].place = SettingsPlace() }
+        for index in copy.vendors.indices { copy.vendors[index].place = SettingsPlace() }
+        for index in copy.upstreams.indices { copy.upstreams[index].place = SettingsPlace() }
+        return copy
+    }
+}
+
+/// Returns the printed form of values.
+func texts(_ values: [some Any]) -> [String] { values.map { "\($0)" } }

@@ -1,0 +1,195 @@
+import Glibc
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
+import Testing
+
+@testable import Configuration
+
+@Suite("Hostile or damaged settings text is refused")
+struct SettingsTextTests {
+    @Test("unsupported YAML features are errors", arguments: Self.texts)
+    func checkTexts(_ bad: BadText) {
+        #expect(problems(in: bad.text) == bad.errors)
+    }
+
+    static let texts: [BadText] = [
+        BadText(
+            "the root is a list",
+            "- a",
+            "f:1:1: the file must be a mapping of options (`key: value`), not a list"
+        ),
+        BadText(
+            "the root is text",
+            "hello",
+            "f:1:1: the file must be a mapping of options (`key: value`), not `hello`"
+        ),
+        BadText(
+            "an empty document",
+            "---\n",
+            "f:1:4: the file has no value; it must be a mapping of options (`key: value`)"
+                + " (to use the default, leave the key out)"
+        ),
+        BadText(
+            "a second document",
+            isp + "---\n" + isp,
+            "f:2:1: a second YAML document starts here; only one is allowed"
+        ),
+        BadText(
+            "a key twice",
+            isp + "log: {level: info,\n  level: debug}\n" + isp,
+            "f:3:3: duplicate key `level` (first on line 2)",
+            "f:4:1: duplicate key `upstreams` (first on line 1)"
+        ),
+        BadText(
+            "anchor, alias and tag",
+            isp + "cache: &a {size: 1MiB}\nlog: *a\nworkers: !!str auto\ncontrol: !x {}",
+            "f:2:8: anchors are not allowed here (a value that starts with `&` must be quoted)",
+            "f:3:6: aliases are not allowed here (a value that starts with `*` must be quoted:"
+                + " \"*.example.com\")",
+            "f:4:10: tags are not allowed here (a value that starts with `!` must be quoted)",
+            "f:5:10: tags are not allowed here (a value that starts with `!` must be quoted)"
+        ),
+        BadText(
+            "a merge key",
+            isp + "<<: {}",
+            "f:2:1: unknown key `<<`"
+        ),
+        BadText(
+            "keys that are no text",
+            isp + "? [1]\n: 2\n? {a: b}\n: 3",
+            "f:2:3: a key must be plain text",
+            "f:4:3: a key must be plain text"
+        ),
+        BadText(
+            "control characters by escapes",
+            isp + "workers: \"a\\0b\"\n\"lis\\nten\": []\nlog: {level: \"\\u009b31m\"}",
+            "f:2:10: a value must not contain newlines or control characters",
+            "f:3:1: a value must not contain newlines or control characters",
+            "f:4:14: a value must not contain newlines or control characters"
+        ),
+        BadText(
+            "an unclosed bracket, and the end of the file",
+            "upstreams: [\n  {name: isp\n\n",
+            "f:3:1: while parsing a flow mapping: did not find expected ',' or '}'"
+                + " (it starts on line 2)"
+        ),
+        BadText(
+            "a tab",
+            "upstreams:\n\t- x",
+            "f:2:1: while scanning for the next token: found character that cannot start any token"
+                + " (indent with spaces, not tabs, and quote values that start with a special"
+                + " character)"
+        ),
+        BadText("NUL", isp + "log: \0", "f:2:6: the control character U+0000 is not allowed"),
+        BadText(
+            "escape sequence",
+            isp + "# \u{1b}[31m",
+            "f:2:3: the control character U+001B is not allowed"
+        ),
+        BadText(
+            "return without newline",
+            "a: 1\rb: 2",
+            "f:1:5: the control character U+000D is not allowed"
+        ),
+        BadText(
+            "a line separator editors do not show",
+            isp + "# é\u{2028}x: 1",
+            "f:2:4: the control character U+2028 is not allowed"
+        ),
+        BadText(
+            "a byte order mark inside",
+            isp + "\u{feff}",
+            "f:2:1: the control character U+FEFF is not allowed"
+        ),
+    ]
+
+    @Test("invalid UTF-8 is reported with its place")
+    func invalidUTF8() {
+        let bad: [[UInt8]] = [
+            [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2],
+        ]
+        for octets in bad {
+            let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
+            #expect(found == ["f:2:4: the text is not valid UTF-8"], "\(octets)")
+        }
+        // UTF-16 with its byte order mark.
+        #expect(problems(in: [0xFF, 0xFE, 0x61, 0x00]) == ["f:1:1: the text is not valid UTF-8"])
+    }
+
+    @Test("a byte order mark and CRLF line ends change neither values nor columns")
+    func markAndReturns() throws {
+        let text = isp + "log: {level: debug}\n"
+        let windows = "\u{feff}" + text.split(separator: "\n").map { $0 + "\r\n" }.joined()
+        #expect("\(try settings(of: windows).log.level)" == "debug")
+        #expect(try settings(of: windows) == settings(of: text))
+        #expect(
+            problems(in: "\u{feff}lisen: 1\r\nx: 1\r\n").map { $0.prefix(6) } == [
+                "f:1:1:", "f:1:1:", "f:2:1:",
+            ]
+        )
+    }
+
+    @Test("a text above the size limit is not read, one just below it is")
+    func size() throws {
+        let text = Array(isp.utf8)
+        #expect(YAMLReader(text, limit: text.count).complaints.isEmpty)
+        #expect(!YAMLReader(text, limit: text.count - 1).complaints.isEmpty)
+        let huge = [UInt8](repeating: UInt8(ascii: "["), count: YAMLReader.maximumOctets + 1)
+        #expect(problems(in: huge) == ["f:1:1: the text is longer than 16 MiB"])
+    }
+
+    @Test(
+        "nesting beyond the limit is refused at the limit",
+        arguments: ["[", "{a: ", "- ", "? "]
+    )
+    func depth(opening: String) {
+        let text =
+            isp + "x: " + (opening == "[" || opening == "{a: " ? "" : "\n  ")
+            + String(repeating: opening, count: 200_000)
+        let found = problems(in: text)
+        #expect(found.count == 1)
+        #expect(found.first?.contains("values are nested more than 16 deep") == true, "\(found)")
+    }
+
+    @Test("an alias bomb is refused at its first alias")
+    func aliases() {
+        var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+        for level in 1...40 {
+            let aliases = repeatElement("*a\(level - 1)", count: 10).joined(separator: ", ")
+            text += "a\(level): &a\(level) [\(aliases)]\n"
+        }
+        #expect(problems(in: text).count == SettingsReading.maximumProblems)
+        #expect(problems(in: text).first?.hasPrefix("f:1:5: anchors are not allowed") == true)
+    }
+
+    @Test("an unreadable file is an error with the reason")
+    func unreadableFiles() throws {
+        let folder = try TemporaryFolder()
+        func message(_ path: String) -> String? {
+            do throws(SettingsErrors) {
+                _ = try Settings.load(file: path, environment: SettingsEnvironment())
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        let absent = "\(folder.path)/absent.yaml"
+        #expect(message(absent) == "\(absent): the file cannot be read: No such file or directory")
+        #expect(message(folder.path) == "\(folder.path): the file is a directory, not a file")
+        #expect(message("/dev/zero") == "/dev/zero: the file is not a regular file")
+        // This pipe has no writer: reading it would block forever.
+        let pipe = "\(folder.path)/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        #expect(
+            message(pipe) == "\(pipe): the file is a pipe;"
+                + " use a regular file, as each reload reads it again"
+        )
+        let large = try folder.write(
+            [UInt8](repeating: 0x23, count: YAMLReader.maximumOctets + 1),
+            to: "large.yaml"
+        )
+        #expect(message(large) == "\(large): the file is longer than 16 MiB")
+        let good = try folder.write(isp, to: "good.yaml")
+        #expect(message(good) == nil)
+    }
+}

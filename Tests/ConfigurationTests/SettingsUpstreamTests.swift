@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Configuration
+
+@Suite("Settings of upstreams: protocols, names and addresses")
+struct SettingsUpstreamTests {
+    /// Returns an upstream named `a` with these options.
+    private static func entry(_ options: String) -> String {
+        "upstreams: [{name: a, \(options)}]"
+    }
+
+    @Test(
+        "an upstream URL has a protocol, a name and an address",
+        arguments: [
+            ("udp://192.0.2.1", ["192.0.2.1:53"], true),
+            ("udp://[2001:db8::1]:5353", ["[2001:db8::1]:5353"], true),
+            ("tcp://192.0.2.1", ["192.0.2.1:53"], true),
+            ("tls://192.0.2.1", ["192.0.2.1:853"], false),
+            ("tls://[2001:db8::1]", ["[2001:db8::1]:853"], false),
+            ("https://192.0.2.1/dns-query", ["192.0.2.1:443"], false),
+            ("https://[2001:db8::1]:8443/q?a=b", ["[2001:db8::1]:8443"], false),
+            ("udp://192.0.2.1:1", ["192.0.2.1:1"], true),
+            ("tcp://[::1]:65535", ["[::1]:65535"], true),
+            ("tcp://[2001:db8::1]", ["[2001:db8::1]:53"], true),
+            ("tls://192.0.2.1:8853", ["192.0.2.1:8853"], false),
+            ("tls://[2001:db8::1]:8853", ["[2001:db8::1]:8853"], false),
+            ("https://192.0.2.1:8443/a/b%20c", ["192.0.2.1:8443"], false),
+        ]
+    )
+    func literals(_ url: String, _ servers: [String], _ isUnprotected: Bool) throws {
+        let upstream = try #require(
+            try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first
+        )
+        #expect("\(upstream.url)" == url)
+        #expect(texts(upstream.servers) == servers)
+        #expect(upstream.url.isUnprotected == isUnprotected)
+    }
+
+    @Test(
+        "a URL is printed without its default port",
+        arguments: [
+            ("udp://192.0.2.1:53", "udp://192.0.2.1"),
+            ("udp://[2001:DB8:0::1]", "udp://[2001:db8::1]"),
+            ("tcp://192.0.2.1:53", "tcp://192.0.2.1"),
+            ("tcp://192.0.2.1:853", "tcp://192.0.2.1:853"),
+            ("tls://192.0.2.1:853/", "tls://192.0.2.1"),
+            ("tls://192.0.2.1:53", "tls://192.0.2.1:53"),
+            ("https://[2001:db8::1]:443/q", "https://[2001:db8::1]/q"),
+            ("https://192.0.2.1/q{?dns}", "https://192.0.2.1/q"),
+        ]
+    )
+    func shown(_ url: String, _ text: String) throws {
+        #expect(try "\(UpstreamURL(reading: url))" == text)
+    }
+
+    @Test(
+        "an invalid upstream URL is refused",
+        arguments: [
+            "", "192.0.2.1", "udp:192.0.2.1", "://192.0.2.1", "udp://", "tcp://", "tls://",
+            "https://", "ftp://192.0.2.1", "UDP://192.0.2.1", "quic://192.0.2.1",
+            "udp://dns.example", "udp://192.0.2.1:0", "udp://192.0.2.1:65536", "udp://192.0.2.1:",
+            "udp://192.0.2.1:x", "udp://192.0.2.1/", "udp://192.0.2.1/q", "udp://me@192.0.2.1",
+            "udp://2001:db8::1", "udp://[2001:db8::1", "udp://0.0.0.0", "tcp://[::]",
+            "tcp://192.0.2.1?q", "tcp://me:pw@192.0.2.1", "tls://me@dns.example",
+            "tls://dns.example:99999", "tls://dns.example:+1", "tls://dns.example:1:2",
+            "tls://dns.example?q", "tls://dns.example#f", "tls://dns_example..net", "tls://[::1",
+            "tls://0.0.0.0", "https://dns.example", "https://dns.example/", "https://:443/q",
+            "https://me:pw@dns.example/q", "https://dns.example/q#f", "https://dns.example/{name}",
+            "https://dns.example:0/q", "https://dns.example?q", "https://2001:db8::1/q",
+            "https://dns.example\\q", "https://dns.example/a b", "https://dns.example/ä",
+            "https://dns.example/" + String(repeating: "a", count: 1024),
+        ]
+    )
+    func noURL(_ url: String) {
+        #expect(throws: Mismatch.self) { try UpstreamURL(reading: url) }
+    }
+
+    @Test(
+        "an upstream trusted to validate must have a protected transport",
+        arguments: [
+            ("tls://192.0.2.1", true), ("https://192.0.2.1/q", true),
+            ("udp://127.0.0.1:5353", true),
+            ("tcp://127.0.0.9:5353", true), ("udp://[::1]:5353", true), ("tcp://[::1]:5353", true),
+            ("udp://192.0.2.1", false), ("tcp://10.0.0.1", false), ("udp://[2001:db8::1]", false),
+        ]
+    )
+    func validating(_ url: String, _ isAccepted: Bool) throws {
+        let text = Self.entry("url: \"\(url)\", validates: true")
+        guard isAccepted else {
+            let column = 43 + url.utf8.count
+            #expect(
+                problems(in: text) == [
+                    "f:1:\(column): `validates` requires an encrypted upstream: with plain DNS"
+                        + " (`\(url)`), AD can be forged (use tls:// or https://, or a validating"
+                        + " resolver on this machine)"
+                ]
+            )
+            // For untrusted upstreams there is no warning.
+            let plain = Self.entry("url: \"\(url)\", validates: false")
+            #expect(try settings(of: plain).upstreams.first?.validates == false)
+            return
+        }
+        #expect(try settings(of: text).upstreams.first?.validates == true)
+        #expect(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first?.validates == false)
+    }
+
+    @Test("addresses use the URL's port unless they have one, and replace its host")
+    func addresses() throws {
+        let upstream = try #require(
+            try settings(
+                of: Self.entry(
+                    "url: \"https://DNS.example:8443/dns-query{?dns}\","
+                        + " addresses: [192.0.2.1, \"192.0.2.2:443\", \"2001:db8::1\"]"
+                )
+            ).upstreams.first
+        )
+        #expect(
+            texts(upstream.servers) == ["192.0.2.1:8443", "192.0.2.2:443", "[2001:db8::1]:8443"]
+        )
+        #expect("\(upstream.url)" == "https://DNS.example:8443/dns-query")
+        let other = try #require(
+            try settings(
+                of: Self.entry("url: \"tls://192.0.2.9/\", addresses: [192.0.2.1], timeout: 700ms")
+            ).upstreams.first
+        )
+        #expect(other.url.host == "192.0.2.9")
+        #expect(texts(other.servers) == ["192.0.2.1:853"])
+        #expect(other.timeout == .milliseconds(700))
+    }
+
+    @Test("an error has its place and a hint", arguments: Self.mistakes)
+    func checkMistakes(_ bad: BadText) {
+        #expect(problems(in: bad.text) == bad.errors)
+    }
+
+    private static let urlKind =
+        "`upstreams.url` must be a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP"
+
+    private static let mistakes: [BadText] = [
+        BadText(
+            "a host without addresses",
+            entry("url: \"tls://dns.example\""),
+            "f:1:28: `tls://dns.example` needs `addresses`: httpdnsd does not resolve its host"
+                + " (such as addresses: [192.0.2.53])"
+        ),
+        BadText(
+            "addresses that are names",
+            entry("url: \"tls://dns.example\", addresses: [dns.example]"),
+            "f:1:61: `upstreams.addresses` must be an IP address, or IP:PORT, not `dns.example`"
+                + " (write its IP address: httpdnsd does not resolve names in its settings)"
+        ),
+        BadText(
+            "https without a path",
+            entry("url: \"https://dns.example\", addresses: [192.0.2.1]"),
+            "f:1:28: `upstreams.url`: an https URL needs a path"
+                + " (most servers use `https://dns.example/dns-query`)"
+        ),
+        BadText(
+            "http",
+            entry("url: \"http://dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `http://dns.example/q`"
+                + " (DNS over HTTP is not encrypted: use https://)"
+        ),
+        BadText(
+            "dot",
+            entry("url: \"dot://dns.example\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `dot://dns.example` (did you mean `tls://`?)"
+        ),
+        BadText(
+            "a path for tls",
+            entry("url: \"tls://dns.example/dns-query\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `tls://dns.example/dns-query`"
+                + " (only https:// URLs have a path)"
+        ),
+        BadText(
+            "an IPv6 address without brackets",
+            entry("url: \"tls://2001:db8::1\""),
+            "f:1:28: \(urlKind), not `tls://2001:db8::1` (write the address in brackets)"
+        ),
+        BadText(
+            "no port",
+            entry("url: \"tls://dns.example:0\", addresses: [192.0.2.1]"),
+            "f:1:28: `upstreams.url`: `0` is not a port"
+        ),
+        BadText(
+            "a user",
+            entry("url: \"https://me@dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `https://me@dns.example/q`"
+        ),
+        BadText(
+            "an address alone",
+            entry("url: \"192.0.2.1\""),
+            "f:1:28: \(urlKind), not `192.0.2.1` (did you mean `udp://192.0.2.1`?)"
+        ),
+        BadText(
+            "a misspelt scheme",
+            entry("url: \"htps://dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `htps://dns.example/q` (did you mean `https://`?)"
+        ),
+        BadText(
+            "doh",
+            entry("url: \"doh://dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `doh://dns.example/q` (did you mean `https://`?)"
+        ),
+        BadText(
+            "a name for plain DNS",
+            entry("url: \"udp://dns.example\""),
+            "f:1:28: \(urlKind), not `udp://dns.example` (write its IP address: httpdnsd does not"
+                + " resolve names in its settings)"
+        ),
+        BadText(
+            "a port that is too high",
+            entry("url: \"https://dns.example:70000/q\", addresses: [192.0.2.1]"),
+            "f:1:28: `upstreams.url`: `70000` is not a port"
+        ),
+        BadText(
+            "an empty list of addresses",
+            entry("url: \"tls://dns.example\", addresses: []"),
+            "f:1:28: `tls://dns.example` needs `addresses`: httpdnsd does not resolve its host"
+                + " (such as addresses: [192.0.2.53])"
+        ),
+        BadText(
+            "addresses of plain DNS",
+            entry("url: \"udp://192.0.2.1\", addresses: [192.0.2.2]"),
+            "f:1:58: `addresses` is not allowed with `udp://192.0.2.1`, which contains the address"
+                + " (add an upstream for each address)"
+        ),
+        BadText(
+            "certificates of plain DNS",
+            entry("url: \"tcp://192.0.2.1\", ca-file: /etc/passwd"),
+            "f:1:56: `ca-file` requires an encrypted upstream, and `tcp://192.0.2.1` is plain DNS"
+                + " (use tls:// or https://)"
+        ),
+        BadText(
+            "certificates that are not there",
+            entry("url: \"tls://192.0.2.1\", ca-file: /nowhere/ca.pem"),
+            "f:1:56: `upstreams.ca-file`: /nowhere/ca.pem cannot be read: No such file or directory"
+        ),
+        BadText(
+            "itself, among its addresses",
+            entry("url: \"tls://dns.example\", addresses: [192.0.2.1, \"127.0.0.1:53\"]"),
+            "f:1:72: `127.0.0.1:53` is httpdnsd itself, which listens on `127.0.0.1:53`"
+                + " (queries would loop: use another resolver)"
+        ),
+    ]
+
+    @Test("a listener on all addresses includes every address of the machine")
+    func wildcard() throws {
+        let here = try #require(IPAddress("192.0.2.7"))
+        let environment = SettingsEnvironment(isLocal: { $0.ip == here })
+        func text(_ listen: String, _ url: String) -> String {
+            "listen: [\"\(listen)\"]\nallow: [\"192.0.2.0/24\"]\n" + Self.entry("url: \"\(url)\"")
+        }
+        func isRefused(_ listen: String, _ url: String) -> Bool {
+            let found = problems(in: [UInt8](text(listen, url).utf8), environment: environment)
+            return found.contains { $0.contains("is httpdnsd itself") }
+        }
+        #expect(isRefused("0.0.0.0:53", "udp://192.0.2.7"))
+        #expect(isRefused("0.0.0.0:53", "tcp://127.0.0.9"))
+        #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.8"))
+        #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.7:5353"))
+        // Each socket has one address family.
+        #expect(!isRefused("[::]:53", "udp://127.0.0.53"))
+        #expect(isRefused("[::]:53", "udp://[::1]"))
+    }
+
+    @Test("the machine's addresses are detected by binding to them")
+    func local() throws {
+        let environment = SettingsEnvironment.process
+        #expect(environment.isLocal(try #require(SocketAddress("127.0.0.1:53"))))
+        #expect(!environment.isLocal(try #require(SocketAddress("192.0.2.1:53"))))
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Locks
+import Logging
+import Testing
+
+@testable import Configuration
+@testable import DaemonLog
+
+/// A log with output and time under the test's control.
+private final class Harness: Sendable {
+    private let lines = Lock<[String]>([])
+    private let time = Lock(ContinuousClock.now)
+    private let made = Lock<LogSink?>(nil)
+
+    init(_ change: (inout LogSettings) -> Void = { _ in }) {
+        var settings = LogSettings()
+        change(&settings)
+        let harness = LogSink(
+            settings,
+            to: LogDestination { [weak self] entry, format in
+                let line = format == .json ? entry.json : "\(entry.level): \(entry.words)"
+                self?.lines.withLock { $0.append(line) }
+            },
+            now: { [weak self] in self?.time.withLock { $0 } ?? .now }
+        )
+        made.withLock { $0 = harness }
+    }
+
+    var log: LogSink { made.withLock { $0 } ?? LogSink(LogSettings()) }
+    var logger: Logger { log.logger }
+
+    /// Returns the lines since the last call.
+    func told() -> [String] {
+        lines.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    func pass(_ duration: Duration) {
+        let now = time.withLock { time in
+            time += duration
+            return time
+        }
+        log.tellCounts(now)
+    }
+}
+
+@Suite("Log lines (CWE-117)")
+struct LogEntryTests {
+    @Test("a level that the operator sets survives a reload until it is reset to the settings")
+    func operatorsLevel() {
+        let harness = Harness()
+        harness.logger.debug("hidden")
+        harness.log.setLevel(.debug)
+        harness.logger.debug("shown")
+        harness.log.use(LogSettings())
+        harness.logger.debug("shown after a reload")
+        #expect(harness.log.levels == (now: .debug, settings: .info))
+        harness.log.setLevel(nil)
+        harness.logger.debug("hidden again")
+        #expect(harness.told() == ["debug: shown", "debug: shown after a reload"])
+        #expect(harness.log.levels == (now: .info, settings: .info))
+    }
+
+    @Test(arguments: [
+        ("nothing odd", "name=www.example.com.", "name=www.example.com."),
+        ("other alphabets", "für 例え 😀", "für 例え 😀"),
+        ("a line end", "a\nb", "a\\u{a}b"),
+        ("a carriage return and a line feed", "a\r\nb", "a\\u{d}\\u{a}b"),
+        ("a terminal's escape", "\u{1B}[2Jx", "\\u{1b}[2Jx"),
+        ("NUL and DEL", "\u{0}\u{7F}", "\\u{0}\\u{7f}"),
+        ("the other control characters", "\u{85}\u{9B}31m", "\\u{85}\\u{9b}31m"),
+        ("another direction", "\u{202E}moc.elpmaxe", "\\u{202e}moc.elpmaxe"),
+        ("Unicode line separators", "a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
+        ("nothing", "", ""),
+    ])
+    func `input cannot end a log line or move the cursor`(
+        _ label: String,
+        _ text: String,
+        _ expected: String
+    ) {
+        #expect(LogEntry.oneLine(text) == expected)
+        let entry = LogEntry(level: .info, message: text, fields: [.init(name: "x", value: text)])
+        for form in [entry.text, entry.json, entry.prefixed] {
+            #expect(
+                form.unicodeScalars.allSatisfy { !$0.properties.isPatternWhitespace || $0 == " " }
+            )
+        }
+    }
+
+    /// Fields that an attacker controls.
+    private static let hostile = LogEntry(
+        level: .warning,
+        message: "said \"\\no\"\u{1B}]0;x\u{7}",
+        fields: [
+            .init(name: "server", value: "a level=error"),
+            .init(name: "took-us", value: "7"),
+            .init(name: "vendor", value: "\"\n\u{202E}"),
+        ],
+        time: "now"
+    )
+
+    @Test("a value is one word, so it cannot imitate another field")
+    func words() {
+        #expect(
+            Self.hostile.text == #"now warning: said "\no"\u{1b}]0;x\u{7} "#
+                + #"server="a level=error" took-us=7 vendor="\"\u{a}\u{202e}""#
+        )
+    }
+
+    @Test("a JSON line has all fields and no control characters")
+    func json() throws {
+        let json = Self.hostile.json
+        #expect(!json.contains("\u{1B}") && !json.contains("\u{202E}") && !json.contains("\n"))
+        let object = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: String]
+        #expect(
+            object == [
+                "time": "now", "level": "warning", "message": Self.hostile.message,
+                "server": "a level=error", "took-us": "7", "vendor": "\"\n\u{202E}",
+            ]
+        )
+    }
+
+    @Test("the journal gets priorities and our fields")
+    func journal() {
+        #expect(
+            Self.hostile.journalFields == [
+                "MESSAGE=\(Self.hostile.words)", "PRIORITY=4", "SYSLOG_IDENTIFIER=httpdnsd",
+                "HTTPDNSD_SERVER=a level=error", "HTTPDNSD_TOOK_US=7",
+                "HTTPDNSD_VENDOR=\"\n\u{202E}",
+            ]
+        )
+        let levels = Logger.Level.allCases.map { level in
+            LogEntry(level: level, message: "").prefixed.prefix(3)
+        }
+        #expect(levels == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
+    }
+
+    @Test("the time is the machine's, with its time zone")
+    func time() throws {
+        let form = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d/
+        #expect(try form.wholeMatch(in: LogEntry.now) != nil)
+    }
+}
+
+@Suite("Levels and rate limits of log lines")
+struct LogSinkTests {
+    @Test("levels and formats are those of the settings, also after a reload")
+    func settings() {
+        let harness = Harness { $0.level = .notice }
+        harness.logger.info("no")
+        harness.logger.notice("yes", metadata: ["b": "2", "a": "1"])
+        #expect(harness.told() == ["notice: yes a=1 b=2"])
+        var settings = LogSettings()
+        settings.level = .debug
+        settings.format = .json
+        harness.log.use(settings)
+        harness.logger.debug("now")
+        #expect(harness.told().first?.hasSuffix(#""level":"debug","message":"now"}"#) == true)
+        var other = harness.logger
+        other.logLevel = .error
+        other.warning("no")
+        #expect(harness.told() == [])
+        settings.level = .critical
+        harness.log.use(settings)
+        harness.logger.error("no")
+        #expect(harness.told() == [])
+    }
+
+    /// Logs a failure as an upstream server does.
+    private func fail(_ harness: Harness, _ server: String, level: Logger.Level = .warning) {
+        harness.logger.log(
+            level: level,
+            "it failed, asking another",
+            metadata: ["server": "\(server)"]
+        )
+    }
+
+    @Test("a repeated failure is logged once a minute with the number of repetitions")
+    func once() {
+        let harness = Harness()
+        for _ in 0..<38 { fail(harness, "a") }
+        fail(harness, "b")
+        #expect(
+            harness.told() == [
+                "warning: it failed, asking another server=a",
+                "warning: it failed, asking another server=b",
+            ]
+        )
+        harness.pass(.seconds(59))
+        #expect(harness.told() == [])
+        harness.pass(.seconds(1))
+        #expect(
+            harness.told() == [
+                "warning: it failed, asking another: and 37 more like it in 60 s server=a"
+            ]
+        )
+        fail(harness, "a")
+        #expect(harness.told() == ["warning: it failed, asking another server=a"])
+        harness.pass(.seconds(600))
+        #expect(harness.told() == [])
+    }
+
+    @Test("lines without fields, and lines below notice, are not limited")
+    func unlimited() {
+        let harness = Harness()
+        for _ in 0..<3 { fail(harness, "a", level: .info) }
+        for _ in 0..<3 { harness.logger.warning("odd") }
+        #expect(harness.told().count == 6)
+    }
+
+    @Test("recoveries of a server are limited like failures")
+    func recoveries() {
+        let harness = Harness()
+        for _ in 0..<1_200 { fail(harness, "a", level: .notice) }
+        #expect(harness.told().count == 1)
+        harness.pass(.seconds(60))
+        #expect(harness.told().count == 1)
+    }
+
+    @Test("beyond the limit of distinct failures all others share one limit")
+    func manyKinds() {
+        let harness = Harness()
+        for number in 0..<1000 { fail(harness, "\(number)") }
+        #expect(harness.told().count == LogLimiter.mostKinds + 1)
+        harness.pass(.seconds(60))
+        #expect(harness.told().count == 1)
+        fail(harness, "1000")
+        #expect(harness.told().count == 1)
+    }
+
+    @Test("suppressed lines are stored, and printed after a critical line")
+    func fatal() {
+        let harness = Harness()
+        harness.logger.debug("before")
+        harness.logger.notice("seen")
+        harness.logger.log(level: .debug, "query", source: LogSink.queries)
+        harness.logger.critical("the end")
+        let told = harness.told()
+        #expect(
+            told.prefix(3) == [
+                "notice: seen", "critical: the end", "notice: flight recorder: 1 lines follow",
+            ]
+        )
+        #expect(told.count == 4)
+        #expect(told.last?.hasPrefix("info: | ") == true)
+        #expect(told.last?.hasSuffix(" debug: before") == true)
+    }
+
+    @Test("the stored lines include suppressed ones")
+    func dump() {
+        let harness = Harness()
+        harness.logger.debug("before")
+        for _ in 0..<2 { fail(harness, "a") }
+        _ = harness.told()
+        harness.log.dump()
+        let told = harness.told()
+        #expect(told.first == "notice: flight recorder: 3 lines follow")
+        #expect(told.dropFirst().map { $0.hasSuffix("server=a") } == [false, true, true])
+    }
+}

@@ -1,0 +1,219 @@
+import DNSWire
+import Glibc
+import Locks
+import Logging
+import Net
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
+import Testing
+
+@testable import Configuration
+@testable import Daemon
+@testable import Resolver
+
+@Suite("Hosts files", .timeLimit(.minutes(15)))
+struct HostsFilesTests {
+    init() { ServiceLoop.start() }
+
+    // MARK: - Lines
+
+    /// Returns the addresses of a name in a hosts text.
+    private static func addresses(of name: String, in text: String) throws -> [String]? {
+        var table = HostsTable()
+        _ = table.add(hostsFile: [UInt8](text.utf8))
+        return table.addresses(of: try Name(name))?.map(\.description)
+    }
+
+    @Test(
+        arguments: [
+            ("192.0.2.9 a.lan", ["192.0.2.9"]), ("\t192.0.2.9\t \ta.lan\r", ["192.0.2.9"]),
+            ("192.0.2.9 b.lan a.lan c.lan # the third", ["192.0.2.9"]),
+            ("192.0.2.9 A.LAN.", ["192.0.2.9"]), ("2001:DB8::9 a.lan", ["2001:db8::9"]),
+            ("192.0.2.9 a.lan#comment", ["192.0.2.9"]),
+            ("192.0.2.9 ä.lan a.lan", ["192.0.2.9"]),
+            ("192.0.2.9 a.lan\n192.0.2.9 a.lan\n192.0.2.8 a.lan", ["192.0.2.9", "192.0.2.8"]),
+            ("nonsense\n\u{0}\n192.0.2.9 a.lan", ["192.0.2.9"]),
+            ("#192.0.2.9 a.lan", nil), ("192.0.2.9 b.lan # a.lan", nil), ("192.0.2.9", nil),
+            ("192.0.2.300 a.lan", nil), ("fe80::1%eth0 a.lan", nil), ("a.lan 192.0.2.9", nil),
+            ("192.0.2.9 a..lan", nil), ("", nil),
+        ] as [(String, [String]?)]
+    )
+    func `a line is an address and names`(_ text: String, _ expected: [String]?) throws {
+        #expect(try Self.addresses(of: "a.lan", in: text) == expected)
+    }
+
+    @Test
+    func `invalid lines are counted, and the first is reported`() {
+        var table = HostsTable()
+        let faults = table.add(
+            hostsFile: [UInt8](
+                """
+                # a comment
+
+                192.0.2.1 good.lan
+                192.0.2.300 bad.lan
+                192.0.2.2
+                192.0.2.3 good.example b..lan
+                127.0.0.1 localhost
+
+                """.utf8
+            ) + [0xFF, 0x00, 0x0A]
+        )
+        #expect(faults.count == 4)
+        #expect(faults.first?.line == 4)
+        #expect(faults.first?.reason == "the line does not start with an IP address")
+        #expect(table.count == 2)
+    }
+
+    @Test
+    func `the parser accepts any octets`() {
+        var generator = SystemRandomNumberGenerator()
+        let pieces = [
+            "192.0.2.1", "::1", " ", "\t", "\n", "#", "a.lan", "\u{0}", "ä", "\\", "%", ".",
+        ]
+        for _ in 0..<500 {
+            let text = (0..<40).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
+            var table = HostsTable()
+            _ = table.add(hostsFile: Array(text.utf8.shuffled(using: &generator)))
+            _ = table.add(hostsFile: Array(text.utf8))
+        }
+    }
+
+    // MARK: - Files
+
+    /// A hosts file reader with its resulting table and log.
+    @ServiceLoop
+    private final class Fixture {
+        let folder: TemporaryFolder
+        let log = Lines()
+        private var files: HostsFiles?
+        private var table = HostsTable()
+        private var waiting: (isDone: (HostsTable) -> Bool, CheckedContinuation<Void, Never>)?
+
+        init(_ change: (inout HostsSettings, TemporaryFolder) throws -> Void) throws {
+            folder = try TemporaryFolder()
+            var settings = HostsSettings()
+            settings.files = [folder.path + "/hosts"]
+            try change(&settings, folder)
+            let log = log
+            files = HostsFiles(settings, logger: Logger(label: "test") { _ in log }) {
+                [weak self] table in self?.take(table)
+            }
+        }
+
+        func start() async { await files?.start() }
+
+        private func take(_ table: HostsTable) {
+            self.table = table
+            guard let (isDone, continuation) = waiting, isDone(table) else { return }
+            waiting = nil
+            continuation.resume()
+        }
+
+        /// Waits until a name has these addresses.
+        func wait(for text: String, _ addresses: [String]?) async throws {
+            let name = try Name(text)
+            let isDone: (HostsTable) -> Bool = { table in
+                table.addresses(of: name)?.map(\.description) == addresses
+            }
+            guard !isDone(table) else { return }
+            await withCheckedContinuation { waiting = (isDone, $0) }
+        }
+    }
+
+    /// Log lines at warning level or above.
+    private final class Lines: LogHandler, Sendable {
+        private let lines = Lock<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+
+        subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+            get { nil }
+            set {}
+        }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .warning }
+            set {}
+        }
+        func log(event: LogEvent) { lines.withLock { $0.append("\(event.message)") } }
+    }
+
+    @Test
+    @ServiceLoop
+    func `files are read at the start and after each change`() async throws {
+        let scene = try Fixture { settings, folder in
+            settings.files.append(folder.path + "/more")
+            settings.records = [
+                .init(
+                    name: try Name("fixed.lan"),
+                    addresses: ["192.0.2.1"].compactMap { IPAddress($0) }
+                )
+            ]
+        }
+        _ = try scene.folder.write("192.0.2.2 a.lan fixed.lan\n", to: "hosts")
+        await scene.start()
+        try await scene.wait(for: "a.lan", ["192.0.2.2"])
+        try await scene.wait(for: "fixed.lan", ["192.0.2.1"])
+        _ = try scene.folder.write("192.0.2.3 a.lan\n", to: "hosts")
+        try await scene.wait(for: "a.lan", ["192.0.2.3"])
+        let new = try scene.folder.write("192.0.2.4 a.lan\n", to: "hosts.new")
+        #expect(rename(new, scene.folder.path + "/hosts") == 0)
+        try await scene.wait(for: "a.lan", ["192.0.2.4"])
+        _ = try scene.folder.write("192.0.2.5 a.lan b.lan\n", to: "more")
+        try await scene.wait(for: "a.lan", ["192.0.2.4", "192.0.2.5"])
+        #expect(unlink(scene.folder.path + "/hosts") == 0)
+        try await scene.wait(for: "a.lan", ["192.0.2.5"])
+        _ = try scene.folder.write("192.0.2.6 a.lan\n", to: "hosts")
+        try await scene.wait(for: "a.lan", ["192.0.2.6", "192.0.2.5"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `an invalid line is reported once, and valid lines are used`() async throws {
+        let scene = try Fixture { _, _ in }
+        let place = scene.folder.path + "/hosts"
+        await scene.start()
+        #expect(
+            scene.log.all == [
+                "hosts: \(place) cannot be read: No such file or directory, ignoring it"
+            ]
+        )
+        _ = try scene.folder.write("192.0.2.1 a.lan\nnonsense\nmore\n", to: "hosts")
+        try await scene.wait(for: "a.lan", ["192.0.2.1"])
+        let faults =
+            "hosts: \(place):2: the line does not start with an IP address, ignoring it and 1 more"
+            + " lines"
+        #expect(scene.log.all.last == faults)
+        _ = try scene.folder.write("192.0.2.2 a.lan\nnonsense\nmore\n", to: "hosts")
+        try await scene.wait(for: "a.lan", ["192.0.2.2"])
+        #expect(scene.log.all.count == 2)
+        _ = try scene.folder.write("192.0.2.3 a.lan\n", to: "hosts")
+        try await scene.wait(for: "a.lan", ["192.0.2.3"])
+        _ = try scene.folder.write("192.0.2.4 a.lan\nnonsense\nmore\n", to: "hosts")
+        try await scene.wait(for: "a.lan", ["192.0.2.4"])
+        #expect(scene.log.all.count == 3)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a file that is too long or not a regular file is not read`() async throws {
+        let scene = try Fixture { settings, folder in settings.files.append(folder.path) }
+        let line = [UInt8]("192.0.2.1 a.lan\n".utf8)
+        let count = HostsFiles.mostOctets / line.count + 1
+        _ = try scene.folder.write(
+            Array([[UInt8]](repeating: line, count: count).joined()),
+            to: "hosts"
+        )
+        await scene.start()
+        try await scene.wait(for: "a.lan", nil)
+        #expect(
+            scene.log.all == [
+                "hosts: \(scene.folder.path)/hosts is longer than 8 MiB, ignoring it",
+                "hosts: \(scene.folder.path) is a directory, not a file, ignoring it",
+            ]
+        )
+    }
+}

@@ -1,0 +1,73 @@
+import DNSCache
+import Glibc
+import Net
+import Resolver
+// SPDX-License-Identifier: Apache-2.0
+import TestWorld
+import Testing
+
+@testable import Daemon
+
+/// A process that writes snapshots until it kills itself.
+///
+/// After SIGKILL none of its code runs.
+private enum Writer {
+    /// Answers in each snapshot; enough for several writes.
+    static let entries = 300
+
+    /// Writes repeatedly, and kills the process after this number of checks of its file.
+    static func run(_ path: String, looks: Int) throws {
+        // The two busy threads yield the processor to other programs.
+        nice(19)
+        let now = Clock.now
+        let cache = AnswerCache(limit: 1 << 20, origin: now, seed: 3)
+        for index in 0..<entries {
+            cache.insert(try .address("n\(index).example.com"), now: now)
+        }
+        let file = CacheSnapshotFile(
+            file: PrivateFile(path),
+            cache: cache,
+            origins: AnswerSourceRegistry()
+        )
+        try file.file.removeLeftover()
+        _ = try file.write(at: CacheSnapshotFile.Moment(.system), StopSign())
+        _ = try WorkerThread(named: "killer") {
+            for _ in 0..<looks { access(path, F_OK) }
+            kill(getpid(), SIGKILL)
+        }
+        while true { _ = try file.write(at: CacheSnapshotFile.Moment(.system), StopSign()) }
+    }
+}
+
+@Suite("A killed writer leaves a complete file", .timeLimit(.minutes(15)))
+struct KilledWriterTests {
+    /// Number of killed writers; `KILLED_WRITERS` sets it for longer runs.
+    private static let rounds = getenv("KILLED_WRITERS").flatMap { Int(String(cString: $0)) } ?? 20
+
+    @Test
+    func `a kill at any instant leaves a complete snapshot`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/cache.snapshot"
+        var inTheMiddle = 0
+        for round in 0..<Self.rounds {
+            let looks = Int.random(in: 0..<20_000)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, looks = looks as Int] in
+                try Writer.run(path, looks: looks)
+            }
+            let left = names(in: folder.path)
+            if left.contains("cache.snapshot.tmp") { inTheMiddle += 1 }
+            #expect(Set(left).isSubset(of: ["cache.snapshot", "cache.snapshot.tmp"]), "\(left)")
+
+            let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 4)
+            let file = CacheSnapshotFile(
+                file: PrivateFile(path),
+                cache: cache,
+                origins: AnswerSourceRegistry()
+            )
+            let loaded = try file.load(at: CacheSnapshotFile.Moment(.system), StopSign())
+            #expect(loaded?.summary.restored == UInt64(Writer.entries), "\(round)")
+        }
+        #expect(inTheMiddle > 0, "some writers were killed during a write")
+    }
+}

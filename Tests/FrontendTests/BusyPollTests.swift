@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Frontend
+
+@Suite("Busy polling of a worker before it sleeps")
+struct BusyPollTests {
+    /// A worker that gets its next queries after given times.
+    struct Worker {
+        var lookout = BusyPoll()
+        var looksInVain = 0
+
+        mutating func waits(_ times: Int, _ wait: Duration) {
+            for _ in 0..<times {
+                if lookout.isAwake, wait >= BusyPoll.time { looksInVain += 1 }
+                lookout.note(wait: wait)
+            }
+        }
+    }
+
+    @Test
+    func `an idle worker sleeps`() {
+        var worker = Worker()
+        worker.waits(1000, .milliseconds(1))
+        #expect(worker.looksInVain == 0)
+    }
+
+    @Test
+    func `a busy worker polls, and sleeps when the load ends`() {
+        var worker = Worker()
+        worker.waits(8, .microseconds(19))
+        #expect(worker.lookout.isAwake)
+        worker.waits(1000, .microseconds(5))
+        #expect(worker.lookout.isAwake)
+        worker.waits(1000, .milliseconds(1))
+        #expect(!worker.lookout.isAwake)
+        #expect(worker.looksInVain == 2)
+    }
+
+    @Test
+    func `one unsuccessful poll among many successful ones does not stop polling`() {
+        var worker = Worker()
+        worker.waits(8, .microseconds(19))
+        for _ in 0..<100 {
+            worker.waits(8, .microseconds(5))
+            worker.waits(1, .microseconds(21))
+            #expect(worker.lookout.isAwake)
+        }
+    }
+
+    @Test
+    func `if polls never succeed, as on a single processor, polling becomes rare`() {
+        var worker = Worker()
+        for _ in 0..<100_000 {
+            // A sleeping worker is woken soon. A polling worker finds nothing, because the client
+            // cannot run.
+            worker.waits(1, worker.lookout.isAwake ? .microseconds(35) : .microseconds(15))
+        }
+        #expect(worker.looksInVain < 100_000 / 1000)
+    }
+
+    @Test(arguments: 0..<8)
+    func `a quick query costs at most a quarter of an unsuccessful poll`(_ seed: UInt64) {
+        var state = seed
+        var worker = Worker()
+        var quick = 0
+        for _ in 0..<100_000 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            // From almost all queries quick to almost none.
+            let isQuick = state >> 61 > seed
+            if isQuick { quick += 1 }
+            worker.waits(1, isQuick ? .microseconds(15) : .microseconds(45))
+        }
+        #expect(worker.looksInVain <= quick / 4)
+        // Some polls were unsuccessful: the bound does not hold merely because there were no polls.
+        #expect(worker.looksInVain > 0 || seed > 4)
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Frontend
+
+@Suite("DNS cookies of a listener (RFC 7873 §5.2, RFC 9018)", .timeLimit(.minutes(15)))
+struct ListeningCookieTests {
+    init() { ServiceLoop.start() }
+
+    private static let client = Array("cookie/8".utf8)
+    private static let terms = CookieTerms(
+        secrets: CookieSecrets(CookieSecret(low: 1, high: 2)),
+        time: 1_000
+    )
+
+    private static func asker(
+        _ terms: CookieTerms?,
+        at address: UInt32 = 0xC000_0207,
+        isAllowed: Bool = true
+    ) -> ClientContext {
+        ClientContext(
+            transport: .udp,
+            address: .v4(IPv4Address(value: address)),
+            isAllowed: isAllowed,
+            cookies: terms
+        )
+    }
+
+    /// Returns a query with EDNS options.
+    private static func asking(_ options: EDNSOption...) throws -> [UInt8] {
+        try query("www.example.com", id: 7) { $0.edns = EDNS(options: options) }
+    }
+
+    /// Returns the reply of the query handler to octets.
+    @ServiceLoop
+    private static func reply(_ octets: [UInt8], _ asker: ClientContext) throws -> Message {
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        switch harness.handler.look(at: octets, from: asker, arrival: Clock.now) {
+        case .reply(let reply), .malformed(let reply): return try Message(parsing: reply)
+        case .nothing, .question: throw Missing()
+        }
+    }
+
+    private struct Missing: Error {}
+
+    @Test
+    @ServiceLoop
+    func `a client cookie is answered with both, and the pair proves the address`() throws {
+        let first = try Self.reply(
+            Self.asking(.cookie(client: Self.client, server: [])),
+            Self.asker(Self.terms)
+        )
+        #expect(first.answers.count == 1)
+        let cookie = try #require(first.edns?.cookie)
+        #expect(cookie.client == Self.client)
+        #expect(cookie.server.count == 16)
+
+        let again = try Self.asking(.cookie(client: Self.client, server: cookie.server))
+        for (asker, isProven) in [
+            (Self.asker(Self.terms), true), (Self.asker(Self.terms, at: 0xC000_0208), false),
+            (Self.asker(nil), false),
+        ] {
+            var buffer = again + [UInt8](repeating: 0, count: 512)
+            let look = buffer.withMutableRawSpan { span in
+                QueryValidation(at: &span, count: again.count, from: asker)
+            }
+            guard case .query(_, let found) = look else {
+                Issue.record("no query")
+                continue
+            }
+            #expect(found == isProven)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a wrong server cookie is not an error`() throws {
+        let reply = try Self.reply(
+            Self.asking(.cookie(client: Self.client, server: [UInt8](repeating: 9, count: 16))),
+            Self.asker(Self.terms)
+        )
+        #expect(reply.rcode == .noError)
+        #expect(reply.answers.count == 1)
+        #expect(reply.edns?.cookie?.server.count == 16)
+    }
+
+    @Test(arguments: [0, 1, 7, 9, 15, 41])
+    @ServiceLoop
+    func `a cookie of invalid length is FORMERR, but ignored on loopback`(
+        _ count: Int
+    ) throws {
+        let octets = try Self.asking(
+            .unknown(code: EDNSOption.Code.cookie, octets: [UInt8](repeating: 1, count: count))
+        )
+        let reply = try Self.reply(octets, Self.asker(Self.terms))
+        #expect(reply.rcode == .formErr)
+        #expect(reply.edns != nil)
+        #expect(reply.question?.name == (try Name("www.example.com")))
+        let ignored = try Self.reply(octets, Self.asker(nil))
+        #expect(ignored.rcode == .noError)
+        #expect(ignored.edns?.options == [])
+    }
+
+    @Test
+    @ServiceLoop
+    func `loopback replies have no cookie`() throws {
+        let reply = try Self.reply(
+            Self.asking(.cookie(client: Self.client, server: [])),
+            Self.asker(nil)
+        )
+        #expect(reply.answers.count == 1)
+        #expect(reply.edns?.options == [])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client without access gets a cookie and an EDE, but no answer`() throws {
+        let reply = try Self.reply(
+            Self.asking(.cookie(client: Self.client, server: [])),
+            Self.asker(Self.terms, isAllowed: false)
+        )
+        #expect(reply.rcode == .refused)
+        #expect(reply.edns?.cookie?.server.count == 16)
+        #expect(reply.edns?.extendedErrors.map(\.code) == [.prohibited])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a signed query with a cookie gets its cookie`() throws {
+        let octets = try query("www.example.com", id: 7) { message in
+            message.additionals = [
+                Record(
+                    name: .root,
+                    type: .tsig,
+                    recordClass: .any,
+                    ttl: 0,
+                    data: .opaque([1, 2, 3])
+                )
+            ]
+            message.edns = EDNS(options: [.cookie(client: Self.client, server: [])])
+        }
+        let reply = try Self.reply(octets, Self.asker(Self.terms))
+        #expect(reply.answers.count == 1)
+        #expect(reply.edns?.cookie?.client == Self.client)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a message without a question gets a cookie if cookies are enabled (§5.4)`() throws {
+        var header = Header(id: 7)
+        header.recursionDesired = true
+        let octets = Message(
+            header: header,
+            edns: EDNS(options: [.cookie(client: Self.client, server: [])])
+        ).encoded()
+        let reply = try Self.reply(octets, Self.asker(Self.terms))
+        #expect(reply.rcode == .noError)
+        #expect(reply.header.id == 7)
+        #expect(reply.header.isResponse)
+        #expect(reply.questions.isEmpty)
+        #expect(reply.edns?.cookie?.server.count == 16)
+        for (octets, asker) in [
+            (octets, Self.asker(nil)), (octets, Self.asker(Self.terms, isAllowed: false)),
+            (Message(header: header, edns: EDNS()).encoded(), Self.asker(Self.terms)),
+        ] {
+            #expect(try Self.reply(octets, asker).rcode == .formErr)
+        }
+    }
+
+    @Test
+    func `the secret changes daily, and the previous one stays valid`() {
+        let start = Clock.now
+        let jar = CookieJar(now: start)
+        func terms(_ hours: Int) -> CookieTerms {
+            jar.terms(now: start + .seconds(3600 * hours), wallSeconds: Int64(3600 * hours))
+        }
+        let address = IPAddress.v4(IPv4Address(value: 0xC000_0207))
+        let first = terms(23)
+        #expect(terms(0).secrets == first.secrets)
+        let cookie = first.verdict(on: 5, nil, of: address).cookie
+        let second = terms(24)
+        #expect(second.secrets.previous == first.secrets.current)
+        #expect(second.verdict(on: 5, cookie, of: address).isProven)
+        #expect(CookieJar(now: start).terms(now: start, wallSeconds: 0).secrets != first.secrets)
+    }
+}

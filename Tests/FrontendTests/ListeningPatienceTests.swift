@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Frontend
+
+@Suite(
+    "Timeouts of TCP connections (RFC 7766 §6.2.3, RFC 9210 §4.4, RFC 7828)",
+    .timeLimit(.minutes(15))
+)
+struct ListeningPatienceTests {
+    init() { ServiceLoop.start() }
+
+    private static let patience: Duration = .seconds(300)
+
+    /// A TCP client, and a server with a clock that the test advances.
+    @ServiceLoop
+    private final class TCPHarness {
+        let harness = ListenerHarness()
+        let clock = StandingClock()
+        let server: TCPServer
+        let client: StreamConnection
+
+        init(cookies: CookieJar? = nil) async throws {
+            try harness.store("www.example.com")
+            (server, client) = try await ListeningSessionTests.connect(
+                harness,
+                cookies: cookies,
+                clocks: clock.clocks
+            )
+        }
+
+        func send(_ octets: [UInt8]) async throws {
+            try await client.write(octets, deadline: Clock.now + patience)
+        }
+
+        /// Sends a query and reads the reply.
+        @discardableResult
+        func ask(
+            _ id: UInt16 = 1,
+            _ change: (inout Message) -> Void = { _ in }
+        ) async throws -> Message {
+            try await send(framed(query("www.example.com", id: id, change)))
+            let reply = try #require(try await ListeningSessionTests.read(1, from: client).first)
+            #expect(reply.header.id == id)
+            return reply
+        }
+
+        /// Lets the server do its pending work.
+        func settle() async {
+            for _ in 0..<200 { await Task.yield() }
+        }
+
+        /// Returns true after the server has closed the connection.
+        func isEnded() async throws -> Bool {
+            try await ListeningSessionTests.read(from: client).isEmpty
+        }
+
+        func finish() {
+            client.close()
+            server.stop()
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `an idle connection is closed after the announced timeout`()
+        async throws
+    {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        for id in UInt16(1)...4 {
+            try await meeting.ask(id)
+            await meeting.settle()
+            meeting.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
+            await meeting.settle()
+        }
+        #expect(meeting.server.connections == 1)
+        meeting.clock.advance(by: .milliseconds(1))
+        #expect(try await meeting.isEnded())
+    }
+
+    @Test
+    @ServiceLoop
+    func `a connection without any query is closed too`() async throws {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        while meeting.server.connections == 0 { await Task.yield() }
+        await meeting.settle()
+        meeting.clock.advance(by: TCPLimits.idleTime)
+        #expect(try await meeting.isEnded())
+    }
+
+    @Test
+    @ServiceLoop
+    func `an incomplete message must be complete within a fixed time`()
+        async throws
+    {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        try await meeting.ask()
+        let octets = try framed(query("www.example.com", id: 2))
+        for octet in octets.prefix(4) {
+            try await meeting.send([octet])
+            await meeting.settle()
+            meeting.clock.advance(by: TCPLimits.messageTime / 4)
+            await meeting.settle()
+        }
+        #expect(try await meeting.isEnded())
+    }
+
+    @Test
+    @ServiceLoop
+    func `a timely message is answered, and the next has its own timeout`() async throws {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        for id in UInt16(1)...3 {
+            let octets = try framed(query("www.example.com", id: id))
+            try await meeting.send(Array(octets.prefix(5)))
+            await meeting.settle()
+            meeting.clock.advance(by: TCPLimits.messageTime - .milliseconds(1))
+            await meeting.settle()
+            try await meeting.send(Array(octets.dropFirst(5)))
+            let replies = try await ListeningSessionTests.read(1, from: meeting.client)
+            #expect(replies.map(\.header.id) == [id])
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a connection that waits for an answer is not idle`() async throws {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        try await meeting.send(framed(query("slow.example.com", id: 1)))
+        await meeting.harness.upstream.crowd(of: 1)
+        meeting.clock.advance(by: TCPLimits.idleTime * 3)
+        await meeting.settle()
+        meeting.harness.upstream.release()
+        let replies = try await ListeningSessionTests.read(1, from: meeting.client)
+        #expect(replies.map(\.header.id) == [1])
+        // The idle time starts with the reply.
+        await meeting.settle()
+        meeting.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
+        await meeting.settle()
+        try await meeting.ask(2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query is answered although the next message never completes`() async throws {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        try await meeting.send(framed(query("slow.example.com", id: 1)) + [0])
+        await meeting.harness.upstream.crowd(of: 1)
+        await meeting.settle()
+        meeting.clock.advance(by: TCPLimits.messageTime)
+        await meeting.settle()
+        meeting.harness.upstream.release()
+        let replies = try await ListeningSessionTests.read(from: meeting.client)
+        #expect(replies.map(\.header.id) == [1])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client that does not read its replies is disconnected`() async throws {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        try meeting.harness.store("big.example.com", addresses: 1_000)
+        let question = try framed(query("big.example.com"))
+        // The replies exceed the kernel's buffers.
+        let client = meeting.client
+        let sending = Task { @ServiceLoop in
+            for _ in 0..<8_000 {
+                try await client.write(question, deadline: Clock.now + Self.patience)
+            }
+        }
+        while meeting.server.unreadReplies == 0 { await Task.yield() }
+        await meeting.settle()
+        meeting.clock.advance(by: TCPLimits.writeTime)
+        while meeting.server.connections > 0 {
+            await Task.yield()
+        }
+        client.close()
+        _ = await sending.result
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query with the keepalive option gets the timeout in units of 100 ms`() async throws {
+        let meeting = try await TCPHarness()
+        defer { meeting.finish() }
+        let asked = try await meeting.ask {
+            $0.edns = EDNS(options: [.keepalive(timeout: nil)])
+        }
+        #expect(asked.edns?.options == [.keepalive(timeout: 200)])
+        #expect(Duration.milliseconds(100) * Int(TCPLimits.keepalive) == TCPLimits.idleTime)
+        let silent = try await meeting.ask { $0.edns = EDNS() }
+        #expect(silent.edns?.options == [])
+    }
+
+    @Test
+    @ServiceLoop
+    func `cookies work over TCP if they are enabled`() async throws {
+        let meeting = try await TCPHarness(cookies: CookieJar(now: Clock.now))
+        defer { meeting.finish() }
+        let client = Array("cookie/8".utf8)
+        let reply = try await meeting.ask {
+            $0.edns = EDNS(options: [.cookie(client: client, server: [])])
+        }
+        #expect(reply.edns?.cookie?.client == client)
+        #expect(reply.edns?.cookie?.server.count == 16)
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import Testing
+
+@testable import Frontend
+@testable import Resolver
+
+@Suite("Shares of TCP resources per client", .timeLimit(.minutes(15)))
+struct ListeningShareTests {
+    init() { ServiceLoop.start() }
+
+    private static let patience: Duration = .seconds(300)
+
+    @Test
+    @ServiceLoop
+    func `a client with too many sessions loses its oldest, even with a pending query`()
+        async throws
+    {
+        let harness = ListenerHarness()
+        let clock = StandingClock()
+        let (server, first) = try await ListeningSessionTests.connect(
+            harness,
+            clocks: clock.clocks
+        )
+        defer { server.stop() }
+        var clients = [first]
+        for number in 0..<TCPLimits.connectionsPerClient {
+            clock.advance(by: .milliseconds(1))
+            let last = clients[clients.count - 1]
+            try await last.write(
+                framed(query("slow.n\(number).example.com")),
+                deadline: Clock.now + Self.patience
+            )
+            // The pending query shows that the connection was accepted, in this order.
+            await harness.upstream.crowd(of: number + 1)
+            clients.append(
+                try await StreamConnection.connect(
+                    to: server.address,
+                    deadline: Clock.now + Self.patience
+                )
+            )
+        }
+        #expect(try await ListeningSessionTests.read(from: first).isEmpty)
+        #expect(harness.handler.sessions.evicted == 1)
+        harness.upstream.release()
+        let second = clients[1]
+        #expect(try await ListeningSessionTests.read(1, from: second).count == 1)
+    }
+
+    @Test(arguments: ["empty", "garbage", "malformed", "replies"])
+    @ServiceLoop
+    func `a session without valid queries is closed`(_ kind: String) async throws {
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await ListeningSessionTests.connect(harness)
+        defer { server.stop() }
+        let question = try query("www.example.com", id: 1)
+        let frame =
+            switch kind {
+            case "empty": framed([])
+            case "garbage": framed([1, 2, 3])
+            case "malformed": framed(question.dropLast())
+            default: framed(try query("www.example.com") { $0.header.isResponse = true })
+            }
+        let few = Array(repeating: frame, count: TCPLimits.malformed - 1).flatMap(\.self)
+        // A valid query resets the count.
+        for _ in 0..<2 {
+            try await client.write(few + framed(question), deadline: Clock.now + Self.patience)
+            var rcode: RCode?
+            while rcode != .noError {
+                rcode = try await ListeningSessionTests.read(1, from: client).last?.rcode
+                try #require(rcode != nil)
+            }
+        }
+        #expect(harness.handler.sessions.malformed == 0)
+        try await client.write(few + frame, deadline: Clock.now + Self.patience)
+        let replies = try await ListeningSessionTests.read(from: client)
+        #expect(replies.allSatisfy { $0.rcode == .formErr })
+        #expect(harness.handler.sessions.malformed == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `sessions with too many buffered octets are closed, the client's largest first`()
+        async throws
+    {
+        let harness = ListenerHarness()
+        try harness.store("big.example.com", addresses: 4_000)
+        let (server, first) = try await ListeningSessionTests.connect(harness)
+        defer { server.stop() }
+        var questions: [UInt8] = []
+        for id in UInt16(0)..<60 {
+            questions += framed(try query("big.example.com", id: id))
+        }
+        var clients = [first]
+        while harness.handler.sessions.overfull == 0 {
+            // No client reads. Each session buffers little more than the limit of unsent octets.
+            let last = clients[clients.count - 1]
+            _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
+            clients.append(
+                try await StreamConnection.connect(
+                    to: server.address,
+                    deadline: Clock.now + Self.patience
+                )
+            )
+            #expect(harness.handler.sessions.octets <= TCPLimits.heldPerClient)
+            try #require(clients.count < 100)
+        }
+        #expect(harness.handler.sessions.octets <= TCPLimits.heldPerClient)
+        for client in clients { client.close() }
+        while harness.handler.sessions.count > 0 { await Task.yield() }
+        #expect(harness.handler.sessions.octets == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries that wait for one answer share its octets`() throws {
+        let question = Question(name: try Name("big.example.com"), type: .a)
+        let harness = ListenerHarness()
+        let octets = try query("big.example.com")
+        let asker = ClientContext(
+            transport: .tcp,
+            address: .v4(IPv4Address(value: 0xC000_0207)),
+            isAllowed: true
+        )
+        let look = harness.handler.look(at: octets, from: asker, arrival: Clock.now)
+        guard case .question(let open) = look else {
+            Issue.record("the query needs no answer")
+            return
+        }
+        let addresses = (0..<1_000).map { IPAddress.v4(IPv4Address(value: 0xC633_0000 + $0)) }
+        let answer = {
+            try Resolution(question, addresses: addresses, ttl: 60, provenance: .local)
+        }
+        let (big, other) = (try answer(), try answer())
+        var ready = ReadyReplies()
+        for _ in 0..<100 { ready.append(open, big) }
+        let size = big.sections.octets.count
+        #expect(ready.octets < 2 * size + 100 * TCPLimits.replyOverhead)
+        ready.append(open, other)
+        #expect(ready.octets > 2 * size)
+        for _ in 0..<99 { _ = ready.pop() }
+        #expect(ready.octets > 2 * size)
+        _ = ready.pop()
+        #expect(ready.octets < 2 * size)
+        #expect(ready.pop() != nil)
+        #expect(ready.octets == 0)
+        #expect(ready.isEmpty)
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import Testing
+
+@testable import Frontend
+
+@Suite("Validation of queries (RFC 8906, RFC 6891 §6.1.3)")
+struct QueryValidationTests {
+    private enum Verdict: Equatable {
+        case ignored, query, unusual
+        case answered(RCode, QuerySource, QueryOutcome)
+    }
+
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let octets: [UInt8]
+        let allowed: Verdict
+
+        /// The result for a client without access.
+        let forbidden: Verdict
+
+        init(
+            _ label: String,
+            _ allowed: Verdict,
+            _ forbidden: Verdict,
+            _ change: (inout Message) -> Void = { _ in }
+        ) {
+            testDescription = label
+            self.allowed = allowed
+            self.forbidden = forbidden
+            octets = (try? query("www.example.com", change)) ?? []
+        }
+
+        init(_ label: String, _ verdict: Verdict, octets: [UInt8]) {
+            testDescription = label
+            allowed = verdict
+            forbidden = verdict
+            self.octets = octets
+        }
+    }
+
+    private static let refused = Verdict.answered(.refused, .refused, .refused)
+    private static let formErr = Verdict.answered(.formErr, .invalid, .formErr)
+    private static let notImp = Verdict.answered(.notImp, .invalid, .notImp)
+
+    private static let cases: [Case] = [
+        Case("a query", .query, refused),
+        Case("a query with EDNS", .query, refused) { $0.edns = EDNS() },
+        Case("another class", refused, refused) { $0.questions[0].recordClass = .ch },
+        Case("any class", refused, refused) { $0.questions[0].recordClass = .any },
+        Case("another version of EDNS", .answered(.badVers, .invalid, .badVers), refused) {
+            $0.edns = EDNS()
+            $0.edns?.version = 1
+        },
+        Case("a reply", .ignored, .ignored) { $0.header.isResponse = true },
+        Case("another opcode", notImp, notImp) { $0.header.opcode = Opcode(rawValue: 2) },
+        Case("no question", formErr, formErr) { $0.questions = [] },
+        Case("two questions", formErr, formErr) { $0.questions += $0.questions },
+        Case("unexpected records", .unusual, formErr) { message in
+            message.answers = [
+                Record(name: .root, ttl: 1, data: .a(IPv4Address(value: 1)))
+            ]
+        },
+        Case("nothing", .ignored, octets: []),
+        Case("fewer octets than a header", .ignored, octets: [UInt8](repeating: 0, count: 11)),
+        Case("a header of zeros", formErr, octets: [UInt8](repeating: 0, count: 12)),
+    ]
+
+    @Test(arguments: cases, [true, false])
+    private func `each kind of message is recognized`(_ example: Case, _ isAllowed: Bool) throws {
+        var buffer = example.octets + [UInt8](repeating: 0xEE, count: 512)
+        let count = example.octets.count
+        let look = buffer.withMutableRawSpan { span in
+            QueryValidation(
+                at: &span,
+                count: count,
+                from: ClientContext(
+                    transport: .udp,
+                    address: .v4(IPv4Address(value: 0xC000_0207)),
+                    isAllowed: isAllowed
+                )
+            )
+        }
+        let verdict: Verdict
+        switch look {
+        case .ignored: verdict = .ignored
+        case .query: verdict = .query
+        case .unusual: verdict = .unusual
+        case .answered(let length, let source, let outcome):
+            let message = try Message(parsing: Array(buffer[..<length]))
+            #expect(message.header.isResponse)
+            #expect(Array(buffer[..<2]) == Array(example.octets[..<2]))
+            verdict = .answered(message.rcode, source, outcome)
+        }
+        #expect(verdict == (isAllowed ? example.allowed : example.forbidden))
+    }
+}
+
+@Suite("Access by client address")
+struct ListeningAccessTests {
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.255.255.255", true), ("128.0.0.1", false), ("126.0.0.1", false),
+        ("192.0.2.17", true), ("192.0.2.32", false), ("192.0.2.15", false), ("::1", true),
+        ("::2", false), ("2001:db8::ffff", true), ("2001:db9::1", false), ("::", false),
+    ])
+    func `an address is allowed if a block contains it`(_ text: String, _ isAllowed: Bool) throws {
+        let list = AccessList(
+            try ["127.0.0.0/8", "192.0.2.16/28", "::1/128", "2001:db8::/32"].map {
+                try #require(IPPrefix($0))
+            }
+        )
+        let address = try #require(IPAddress(text))
+        let octets = address.octets
+        let asTheKernelWritesIt = IPAddress(octets.rawSpan)
+        #expect(asTheKernelWritesIt == address)
+        #expect(list.allows(address) == isAllowed)
+        #expect(!AccessList([]).allows(address))
+    }
+
+    @Test
+    func `a block of length 0 contains a whole family`() throws {
+        let list = AccessList([try #require(IPPrefix("0.0.0.0/0"))])
+        #expect(list.allows(.v4(IPv4Address(value: 0xCB00_7109))))
+        #expect(!list.allows(.v6(IPv6Address(high: 0, low: 0))))
+    }
+}
+
+@Suite("The UDP and TCP sockets of a listen address", .timeLimit(.minutes(15)))
+struct ListenersTests {
+    init() { ServiceLoop.start() }
+
+    @Test(arguments: [1, 3])
+    @ServiceLoop
+    func `an automatic port is the same for UDP and TCP`(_ workers: Int) throws {
+        let any = try #require(SocketAddress("127.0.0.1:0"))
+        let listeners = try Listeners(binding: any, workers: workers)
+        #expect(listeners.address.port != 0)
+        #expect(listeners.stream.localAddress == listeners.address)
+        #expect(
+            listeners.datagrams.map(\.address)
+                == .init(repeating: listeners.address, count: workers)
+        )
+    }
+
+    @Test(arguments: [1, 2])
+    @ServiceLoop
+    func `an address in use is reported as such`(_ workers: Int) throws {
+        let any = try #require(SocketAddress("127.0.0.1:0"))
+        let first = try Listeners(binding: any, workers: workers)
+        let error = #expect(throws: SocketError.self) {
+            try Listeners(binding: first.address, workers: workers)
+        }
+        #expect(error?.isAddressInUse == true)
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Glibc
+
+/// A temporary directory for the files of one test, removed when the test ends.
+package final class TemporaryFolder: Sendable {
+    /// The absolute path, without a final slash.
+    package let path: String
+
+    package init() throws {
+        var template = Array("/tmp/httpdnsd-settings-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw SystemError(code: errno) }
+        path = String(cString: made)
+    }
+
+    deinit {
+        guard let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            unlink("\(path)/\(name)")
+        }
+        closedir(folder)
+        rmdir(path)
+    }
+
+    /// Writes a file and returns its path.
+    package func write(_ octets: [UInt8], to name: String, mode: mode_t = 0o600) throws -> String {
+        let file = "\(path)/\(name)"
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        defer { close(descriptor) }
+        var rest = octets[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw SystemError(code: errno) }
+            rest = rest.dropFirst(count)
+        }
+        // Set the mode again, as the umask may have changed it.
+        guard fchmod(descriptor, mode) == 0 else { throw SystemError(code: errno) }
+        return file
+    }
+
+    /// Writes a text and returns the file's path.
+    package func write(_ text: String, to name: String, mode: mode_t = 0o600) throws -> String {
+        try write([UInt8](text.utf8), to: name, mode: mode)
+    }
+}
+
+/// Error of a system call, as `errno`.
+private struct SystemError: Error {
+    let code: CInt
+}
