@@ -1,10 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Acceleration
 internal import Administration
 internal import Configuration
 internal import Control
 internal import DNSCache
 internal import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 internal import Frontend
 internal import Logging
 internal import Net

@@ -1,8 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Administration
 package import Configuration
 internal import Control
 package import DaemonLog
-// SPDX-License-Identifier: Apache-2.0
 internal import Frontend
 internal import Glibc
 internal import HTTPDNS

@@ -1,8 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 import DNSCache
 import DNSWire
 import Net
 import Resolver
-// SPDX-License-Identifier: Apache-2.0
 import TestWorld
 import Testing
 

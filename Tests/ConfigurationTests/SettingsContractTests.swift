@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import HTTPDNS
 import Net
-// SPDX-License-Identifier: Apache-2.0
 import TestWorld
 import Testing
 

@@ -1,5 +1,5 @@
-import HTTPDNS
 // SPDX-License-Identifier: Apache-2.0
+import HTTPDNS
 import TestWorld
 import Testing
 

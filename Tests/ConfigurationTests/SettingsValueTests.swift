@@ -1,5 +1,5 @@
-import Control
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import TestWorld
 import Testing
 

@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 import Acceleration
 import DNSCache
 import Net
-// SPDX-License-Identifier: Apache-2.0
 import TestWorld
 import Testing
 

@@ -1,9 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Glibc
 import Locks
 import Logging
 import Net
-// SPDX-License-Identifier: Apache-2.0
 import TestWorld
 import Testing
 

@@ -74,7 +74,8 @@ struct HouseRulesTests {
     @Test(
         "each module has a documentation page",
         arguments: [
-            "DNSWire", "DNSCache", "Control", "Net", "HTTPDNS", "Upstream", "Resolver", "Server",
+            "DNSWire", "DNSCache", "Control", "Net", "HTTPDNS", "Upstream", "Resolver",
+            "Configuration", "Frontend", "DaemonLog", "Administration", "Daemon",
             "httpdns-emulator",
         ]
     )

@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 import Control
 import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 import TestWorld
 import Testing
 

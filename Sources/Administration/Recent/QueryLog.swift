@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 internal import DaemonLog
-// SPDX-License-Identifier: Apache-2.0
 package import Frontend
 package import Logging
 package import Net

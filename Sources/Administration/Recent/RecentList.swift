@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 internal import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 package import Frontend
 package import Net
 package import Resolver

@@ -1,8 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 internal import Control
 internal import DNSCache
 internal import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 internal import Frontend
 internal import HTTPDNS
 internal import Net

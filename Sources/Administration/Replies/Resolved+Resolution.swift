@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import DNSCache
 internal import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 internal import Frontend
 internal import Resolver
 

@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import DNSCache
-// SPDX-License-Identifier: Apache-2.0
 internal import Frontend
 internal import Glibc
 internal import HTTPDNS

@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 package import Control
 internal import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 internal import DaemonLog
 internal import HTTPDNS
 internal import Logging

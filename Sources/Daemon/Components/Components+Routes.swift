@@ -1,5 +1,5 @@
-internal import Administration
 // SPDX-License-Identifier: Apache-2.0
+internal import Administration
 internal import Configuration
 internal import DNSCache
 internal import HTTPDNS

@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Acceleration
 package import Administration
-// SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 internal import DNSCache
 internal import DNSWire

@@ -1,5 +1,5 @@
-internal import Acceleration
 // SPDX-License-Identifier: Apache-2.0
+internal import Acceleration
 internal import Configuration
 internal import DNSWire
 package import Net

@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Configuration
 internal import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 internal import Frontend
 internal import Logging
 internal import Net

@@ -1,5 +1,5 @@
-internal import Configuration
 // SPDX-License-Identifier: Apache-2.0
+internal import Configuration
 internal import Frontend
 internal import Logging
 internal import Net

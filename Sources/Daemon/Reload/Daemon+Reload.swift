@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Administration
 internal import Configuration
 internal import DNSCache
-// SPDX-License-Identifier: Apache-2.0
 internal import DaemonLog
 internal import Frontend
 internal import HTTPDNS

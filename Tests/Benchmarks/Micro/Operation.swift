@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 import DNSCache
 import DNSWire
-// SPDX-License-Identifier: Apache-2.0
 import TestWorld
 
 /// A measured operation.
