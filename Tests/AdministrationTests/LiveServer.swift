@@ -24,13 +24,13 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
-    func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+    func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
         var reply = counters
         for second in 0..<3 {
             reply.sinceSeconds = second
-            try await completion(reply)
+            try await send(reply)
         }
         // No further reply during the test.
         try await Clocks.system.sleep(Clock.now + .day)
@@ -74,25 +74,25 @@ struct FixedHandler: ControlHandling {
 
     func resolve(
         _ request: ResolveRequest,
-        _ completion: Completion<ResolveReply>?
+        _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply {
         var all: [Resolved] = []
         for name in request.names {
             guard name != "bad..example.com" else {
                 throw MethodError.invalidArgument(argument: "names", reason: "empty label")
             }
-            guard let completion else {
+            guard let send else {
                 all += Samples.resolved.results
                 continue
             }
-            try await completion(Samples.resolved)
+            try await send(Samples.resolved)
         }
         return ResolveReply(results: all)
     }
 
-    func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply {
+    func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
         for entry in Samples.dump.entries {
-            try await completion(DumpReply(entries: [entry], total: 2))
+            try await send(DumpReply(entries: [entry], total: 2))
         }
         return DumpReply(entries: [], total: 2)
     }
@@ -118,12 +118,11 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
-    func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>) async throws
-    {
+    func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws {
         guard request.name != "bad..example.com" else {
             throw MethodError.invalidArgument(argument: "name", reason: "empty label")
         }
-        try await completion(Samples.watch)
+        try await send(Samples.watch)
     }
 
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {

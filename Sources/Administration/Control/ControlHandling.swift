@@ -9,7 +9,7 @@ package import Net
 @ServiceLoop
 package protocol ControlHandling: Sendable {
     /// Sends one of several replies, and waits until the peer has accepted it.
-    typealias Completion<Results> = @ServiceLoop (Results) async throws -> Void
+    typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
 
     /// Returns the state of the daemon and its problems.
     func status() async throws(MethodError) -> StatusReply
@@ -19,8 +19,8 @@ package protocol ControlHandling: Sendable {
 
     /// Sends the counters immediately and after every `interval`, until its task is cancelled.
     ///
-    /// - Throws: `CancellationError`, and the errors of `completion`.
-    func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+    /// - Throws: `CancellationError`, and the errors of `send`.
+    func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
 
     /// Removes cache entries, or marks them stale if `soft` is true, and returns their number.
@@ -38,16 +38,16 @@ package protocol ControlHandling: Sendable {
     /// Resolves names like client queries.
     ///
     /// - Parameter tell: receives the results in the order of the names; nil to return all results.
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `completion`.
+    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func resolve(
         _ request: ResolveRequest,
-        _ completion: Completion<ResolveReply>?
+        _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
     /// Sends all cache entries in parts, and returns the last part, which is empty.
     ///
-    /// - Throws: `CancellationError`, and the errors of `completion`.
-    func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply
+    /// - Throws: `CancellationError`, and the errors of `send`.
+    func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     /// Returns the names with the most billable calls.
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
@@ -63,8 +63,8 @@ package protocol ControlHandling: Sendable {
 
     /// Sends new queries until `request.count` were sent or the task is cancelled.
     ///
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `completion`.
-    func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>) async throws
+    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
+    func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws
 
     /// Pauses a vendor or upstream until it is resumed.
     ///

@@ -26,7 +26,7 @@ extension ControlHandler {
 
     package func resolve(
         _ request: ResolveRequest,
-        _ completion: Completion<ResolveReply>?
+        _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply {
         let types = try request.type.map { [try Self.type($0)] } ?? [.a, .aaaa]
         var names: [Name] = []
@@ -45,22 +45,22 @@ extension ControlHandler {
             guard !underWay.isEmpty else { return ResolveReply(results: all) }
             let results = await underWay.removeFirst().value
             try Task.checkCancellation()
-            if let completion {
-                try await completion(ResolveReply(results: results))
+            if let send {
+                try await send(ResolveReply(results: results))
             } else {
                 all += results
             }
         }
     }
 
-    package func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply {
+    package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
         let state = daemon.state
         let (cache, origins) = (state.cache, state.resolver.origins)
         var walk = CacheWalk(cache)
         while let entries = walk.next(now: clocks.now()) {
             guard !entries.isEmpty else { continue }
             let shown = entries.map { CachedEntry($0, origins) }
-            try await completion(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
+            try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             // Sending does not suspend if the socket accepts the reply: let other work run.
             await Task.yield()
             try Task.checkCancellation()

@@ -47,13 +47,13 @@ package final class ControlHandler: ControlHandling {
         return reply
     }
 
-    package func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+    package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
         // Fixed schedule, independent of the reader's speed, so that rates cover equal intervals.
         var next = clocks.now()
         while true {
-            try await completion(try await stats(reset: false))
+            try await send(try await stats(reset: false))
             next = max(next + interval, clocks.now())
             try await clocks.sleep(next)
         }
@@ -96,26 +96,26 @@ package final class ControlHandler: ControlHandling {
         await recentQueries().most(kind, count: count)
     }
 
-    package func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>)
+    package func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>)
         async throws
     {
         let state = daemon.state
         let names = state.vendors.map(\.client.name) + state.upstreams.map(\.name)
         let filter = try QueryFilter(request, names: names + ["hosts"])
         try await daemon.state.accelerator.suspended {
-            try await watch(filter, request.count, completion)
+            try await watch(filter, request.count, send)
         }
     }
 
     private func watch(
         _ filter: QueryFilter,
         _ count: Int?,
-        _ completion: @escaping Completion<WatchReply>
+        _ send: @escaping Send<WatchReply>
     ) async throws {
         var reader = RecentReader(startingAt: daemon.state.recent)
         var left = count ?? .max
         // Tells the client that watching has begun.
-        try await completion(WatchReply(queries: []))
+        try await send(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)
             let news = reader.news(of: daemon.state.recent)
@@ -123,7 +123,7 @@ package final class ControlHandler: ControlHandling {
                 .events(passing: filter, most: min(left, RecentReader.mostEvents))
             guard !reply.queries.isEmpty || reply.missed > 0 else { continue }
             left -= reply.queries.count
-            try await completion(reply)
+            try await send(reply)
         }
     }
 
