@@ -111,10 +111,9 @@ package final class Daemon {
         listenerManager = ListenerManager(settings, logger: logger)
         network = NetworkReaction(components, logger: logger)
         accelerator = Accelerator(components.cache, clocks: components.clocks, logger: logger)
-        let relay = HostsRelay()
-        hosts = HostsFiles(settings.hosts, logger: logger) { relay.take($0) }
+        hosts = HostsFiles(settings.hosts, logger: logger)
         cacheFile = Self.cacheFile(components, logger: logger)
-        relay.use = { [weak self] in self?.components.resolver.use($0) }
+        hosts.onChange = { [weak self] in self?.components.resolver.use($0) }
     }
 
     /// Runs until SIGTERM or SIGINT, and returns the exit code.

@@ -96,9 +96,8 @@ struct HostsFilesTests {
             settings.files = [folder.path + "/hosts"]
             try change(&settings, folder)
             let log = log
-            files = HostsFiles(settings, logger: Logger(label: "test") { _ in log }) {
-                [weak self] table in self?.take(table)
-            }
+            files = HostsFiles(settings, logger: Logger(label: "test") { _ in log })
+            files?.onChange = { [weak self] table in self?.take(table) }
         }
 
         func start() async { await files?.start() }

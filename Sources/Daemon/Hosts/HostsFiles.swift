@@ -19,7 +19,12 @@ final class HostsFiles {
 
     private let settings: HostsSettings
     private let logger: Logger
-    private let use: @ServiceLoop (HostsTable) -> Void
+
+    /// Latest table; empty before the files are read.
+    private(set) var table = HostsTable()
+
+    /// Receives each new table.
+    var onChange: (@ServiceLoop (HostsTable) -> Void)?
 
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
@@ -29,16 +34,11 @@ final class HostsFiles {
     private var hasChanged = false
 
     /// Last warning about each file, so that each warning is logged once.
-    private var told: [String: String] = [:]
+    private var logged: [String: String] = [:]
 
-    init(
-        _ settings: HostsSettings,
-        logger: Logger,
-        _ use: @escaping @ServiceLoop (HostsTable) -> Void
-    ) {
+    init(_ settings: HostsSettings, logger: Logger) {
         self.settings = settings
         self.logger = logger
-        self.use = use
     }
 
     /// Watches the files, and then reads them for the first time.
@@ -75,14 +75,13 @@ final class HostsFiles {
             hasChanged = false
             let settings = settings
             let result = await Task.detached { HostsReading(settings) }.value
-            for file in result.files { completion(file) }
-            if result.table.leftOut > 0 {
-                completion(
-                    "the table is full, ignoring \(result.table.leftOut) names and addresses"
-                )
+            table = result.table
+            for file in result.files { log(file) }
+            if table.leftOut > 0 {
+                log("the table is full, ignoring \(table.leftOut) names and addresses")
             }
-            use(result.table)
-            logger.info("hosts: \(result.table.count) names")
+            onChange?(table)
+            logger.info("hosts: \(table.count) names")
         }
         isReading = false
     }
@@ -90,12 +89,12 @@ final class HostsFiles {
     // MARK: - Logging
 
     /// Logs the errors of a file, unless they were the last ones logged for it.
-    private func completion(_ file: HostsReading.File) {
-        guard let complaint = file.complaint, told[file.path] != complaint else {
-            if file.complaint == nil { told[file.path] = nil }
+    private func log(_ file: HostsReading.File) {
+        guard let complaint = file.complaint, logged[file.path] != complaint else {
+            if file.complaint == nil { logged[file.path] = nil }
             return
         }
-        told[file.path] = complaint
+        logged[file.path] = complaint
         // The default file /etc/hosts may be missing without any mistake of the operator.
         if file.isMissing, settings.files == HostsSettings().files {
             logger.debug("hosts: \(file.path) \(complaint)")
@@ -104,9 +103,9 @@ final class HostsFiles {
         }
     }
 
-    private func completion(_ complaint: String) {
-        guard told[""] != complaint else { return }
-        told[""] = complaint
+    private func log(_ complaint: String) {
+        guard logged[""] != complaint else { return }
+        logged[""] = complaint
         logger.warning("hosts: \(complaint)")
     }
 }

@@ -86,9 +86,11 @@ extension Daemon {
             let renamed = try await renamedRoutes(new)
             let bound = try listenerManager.bind(settings)
             let scraped = try bindMetrics(settings.metrics)
-            var hosts: NewHosts?
+            var hosts: HostsFiles?
             if settings.hosts != components.settings.hosts {
-                hosts = await HostsFiles.reading(settings.hosts, logger)
+                let files = HostsFiles(settings.hosts, logger: logger)
+                await files.start()
+                hosts = files
             }
             do throws(StartError) {
                 guard !isStopping, let misses else { throw .stopping }
@@ -100,7 +102,7 @@ extension Daemon {
                 )
                 try listenerManager.serve(bound, by: handlers)
             } catch {
-                hosts?.files.stop()
+                hosts?.stop()
                 throw error
             }
             let isLarge = components.settings.routes.count >= OldRoutes.many
@@ -177,7 +179,7 @@ extension Daemon {
     /// - Returns: the removal of invalid cache entries; nil if all are valid.
     private func putInForce(
         _ new: Components,
-        _ newHosts: NewHosts?,
+        _ newHosts: HostsFiles?,
         _ renamed: [String: String]
     ) -> CacheSweep? {
         let old = components
@@ -187,7 +189,7 @@ extension Daemon {
         }
         let sweep = new.resolver.takeOver(
             from: old.resolver,
-            hosts: newHosts?.relay.table ?? old.resolver.hosts,
+            hosts: newHosts?.table ?? old.resolver.hosts,
             sameVendors: Set(kept.map(\.name))
         )
         new.comeIntoForce()
@@ -200,8 +202,8 @@ extension Daemon {
         prepareHTTP()
         if let newHosts {
             hosts.stop()
-            hosts = newHosts.files
-            newHosts.relay.use = { [weak self] in self?.components.resolver.use($0) }
+            hosts = newHosts
+            hosts.onChange = { [weak self] in self?.components.resolver.use($0) }
         }
         exchangeCacheFile(old, new)
         dismiss(listenerManager.go(by: new.settings))
@@ -270,18 +272,6 @@ extension Daemon {
             try? await clocks.sleep(deadline)
             for server in servers { server.finish() }
         }
-    }
-}
-
-/// Hosts files that are read but not active yet.
-private typealias NewHosts = (files: HostsFiles, relay: HostsRelay)
-
-extension HostsFiles {
-    fileprivate static func reading(_ settings: HostsSettings, _ logger: Logger) async -> NewHosts {
-        let relay = HostsRelay()
-        let files = HostsFiles(settings, logger: logger) { relay.take($0) }
-        await files.start()
-        return (files, relay)
     }
 }
 

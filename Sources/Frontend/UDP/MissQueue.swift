@@ -53,7 +53,7 @@ package final class MissQueue: Sendable {
         refresh: @escaping @ServiceLoop (Query) -> Void,
         _ handler: @escaping @ServiceLoop (Miss) -> Void
     ) throws(SocketError) {
-        let box = DeskBox()
+        let box = WeakQueue()
         (self.refresh, self.handler) = (refresh, handler)
         wakeup = try LoopWakeup { box.queue?.handleRow() }
         box.queue = self
@@ -122,6 +122,6 @@ package final class MissQueue: Sendable {
 
 /// Reference from the `LoopWakeup` handler to the queue.
 @ServiceLoop
-private final class DeskBox {
+private final class WeakQueue {
     weak var queue: MissQueue?
 }
