@@ -5,18 +5,16 @@ internal import Net
 
 /// Destination of log entries.
 struct LogDestination: Sendable {
-    /// Writes an entry; the journal ignores the format.
+    /// Writes an entry; thread-safe.
     let put: @Sendable (LogEntry, LogFormat) -> Void
 
-    /// Journal if standard error is connected to it, otherwise standard error.
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
 
-    /// Standard error, with one write per line.
     private static let standardError = LogDestination { entry, format in
         write(format == .json ? entry.json : entry.text)
     }
 
-    /// Journal entry with fields; a line with priority on standard error if the journal fails.
+    /// Journal entry; a line with priority on standard error if the journal fails.
     private static let journal = LogDestination { entry, _ in
         if !Journal.send(entry.journalFields) { write(entry.prefixed) }
     }

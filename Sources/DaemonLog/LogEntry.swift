@@ -4,7 +4,7 @@ internal import Glibc
 internal import Logging
 internal import Net
 
-/// Log entry, and its output forms.
+/// Log entry and its output forms.
 struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
@@ -14,7 +14,6 @@ struct LogEntry: Sendable, Equatable {
 
     var time = Self.now
 
-    /// Name and value of a field.
     struct Field: Sendable, Equatable {
         var name: String
         var value: String
@@ -24,7 +23,6 @@ struct LogEntry: Sendable, Equatable {
 // MARK: - Forms
 
 extension LogEntry {
-    /// Message and fields, in one line.
     var words: String {
         fields.reduce(into: Self.oneLine(message)) { text, field in
             text += " \(field.name)=\(Self.word(field.value))"
@@ -97,7 +95,6 @@ extension LogEntry {
             }.joined() + "\""
     }
 
-    /// Returns true for control and format characters, and for line and paragraph separators.
     private static func isTreacherous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

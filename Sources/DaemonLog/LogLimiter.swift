@@ -2,18 +2,15 @@
 
 /// Limit of one log line per minute and kind; further lines are counted.
 ///
-/// A kind is a line of code with its fields: for example a server and a kind of error, but no
-/// number. The limit applies to lines of level notice and above that have fields. Every line that a
-/// client, an upstream, a vendor or the network can cause must have fields. Above ``mostKinds``
-/// kinds, all further kinds share one limit, so the total rate is bounded.
+/// A kind is a line of code with its fields, for example a server and a kind of error. The limit
+/// applies to lines of level notice and above that have fields; every line that a client, an
+/// upstream, a vendor or the network can cause must have fields.
 struct LogLimiter {
-    /// Time in which messages of the same kind are logged once.
     static let window: Duration = .seconds(60)
 
-    /// Maximum number of kinds; further kinds count as one.
+    /// Maximum number of kinds; all further kinds share one limit, so the total rate is bounded.
     static let mostKinds = 256
 
-    /// Kind of a line.
     struct Kind: Hashable {
         var file: String
         var line: UInt
@@ -29,15 +26,13 @@ struct LogLimiter {
 
     private var told: [Kind: Told] = [:]
 
-    /// Decision about an entry.
     enum Verdict: Equatable {
         case log
 
-        /// The entry is only counted. For the first one, `until` is the time of the summary.
+        /// The entry is only counted; for the first one, `until` is the time of the summary.
         case count(until: ContinuousClock.Instant?)
     }
 
-    /// Decides whether to log an entry.
     mutating func judge(
         _ entry: LogEntry,
         _ kind: Kind,

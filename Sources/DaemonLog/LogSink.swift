@@ -4,11 +4,10 @@ internal import Locks
 package import Logging
 internal import Net
 
-/// Log sink: filters entries by level, limits repeated ones, and keeps the latest in memory.
+/// Log sink: filters entries by level, limits repeated ones, and stores the latest in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which the flight recorder does not keep.
-    ///
-    /// There are too many of them, and the query rings keep them.
+    /// Source of entries about single queries, which the flight recorder skips: there are too many,
+    /// and the query rings have them.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -17,19 +16,17 @@ package final class LogSink: Sendable {
     private let recorder = FlightRecorder()
     private let destination: LogDestination
 
-    /// Writer thread; nil until ``startWriter()``.
+    /// Nil until ``startWriter()``.
     private let writer = Lock<LogWriter?>(nil)
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// Level on the command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
-    /// Level set by an operator at run time, and level of the settings.
+    /// Level that an operator has set at run time, and level of the settings.
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
-    /// Makes a log that writes to the journal or to standard error.
-    ///
-    /// - Parameter level: the minimum level, which overrides the settings.
+    /// Makes a log that writes to the journal or to standard error; `level` overrides the settings.
     package convenience init(_ settings: LogSettings, level: Logger.Level? = nil) {
         self.init(settings, level: level, to: .standard, now: { Clock.now })
     }
@@ -73,13 +70,12 @@ package final class LogSink: Sendable {
     /// Logger that writes to this log.
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Minimum level of entries to handle: the flight recorder also keeps entries that are not
-    /// logged.
+    /// Minimum level to handle; the flight recorder also has entries that are not logged.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    // MARK: - Telling
+    // MARK: - Taking
 
-    /// Writes an entry if its level and the limit admit it, and records it.
+    /// Records an entry, and writes it if its level and the limit admit it.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
         var isTold = entry.level >= threshold.level
         if isTold, entry.level >= .notice, !entry.fields.isEmpty { isTold = admits(entry, event) }
@@ -88,7 +84,7 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Returns true if the limit admits the entry; otherwise counts it and schedules the summary.
+    /// Applies the limit to an entry, and schedules the summary.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
@@ -107,7 +103,6 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Writes the summaries of limited entries that are due.
     func tellCounts(_ now: ContinuousClock.Instant) {
         for entry in limiter.withLock({ $0.counts(now: now) }) { put(entry) }
     }
@@ -123,7 +118,7 @@ package final class LogSink: Sendable {
 
     // MARK: - Writing
 
-    /// Starts a writer thread, so that no other thread blocks when the reader of the log is slow.
+    /// Starts a writer thread, so that a slow reader of the log blocks no other thread.
     ///
     /// If no thread can be created, the calling threads continue to write.
     package func startWriter() {
@@ -131,11 +126,10 @@ package final class LogSink: Sendable {
         writer.withLock { $0 = made }
     }
 
-    /// Waits until all entries are written, at most `LogWriter.flushTime`; for the end of the
-    /// process.
+    /// Waits until all entries are written, at most `LogWriter.flushTime`.
     package func flush() { writer.withLock { $0 }?.flush() }
 
-    // MARK: - Keeping
+    // MARK: - Recording
 
     /// Logs all lines of the flight recorder.
     package func dump() { dump(recorder.lines) }
@@ -150,11 +144,9 @@ package final class LogSink: Sendable {
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 
-/// Log handler for swift-log.
 private struct SinkHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
 
-    /// Minimum level: the level of the log, unless this copy has its own.
     var logLevel: Logger.Level {
         get { ownLevel ?? sink.level }
         set { ownLevel = newValue }

@@ -9,7 +9,6 @@ final class LogThreshold: Sendable {
 
     init(_ level: Logger.Level) { rank = Atomic(Self.rank(of: level)) }
 
-    /// Minimum level; for any thread.
     var level: Logger.Level {
         get { Logger.Level.allCases[rank.load(ordering: .relaxed)] }
         set { rank.store(Self.rank(of: newValue), ordering: .relaxed) }

@@ -6,20 +6,16 @@ internal import Net
 /// Writer of log entries with its own thread.
 ///
 /// A write may block without limit: standard error may be a pipe or journal with a stopped reader,
-/// or a file on a disk that does not respond. Entries above the limits are dropped, and their
-/// number is logged when the reader continues.
+/// or a file on a failed disk. Entries above the limits are dropped and counted in a later line.
 struct LogWriter: Sendable {
     /// Maximum number and total octets of queued entries; the thread may hold as many again.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
 
-    /// Maximum wait for the reader at the end of the process.
     static let flushTime: Duration = .milliseconds(500)
 
     private let queue: BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
-    /// Starts the thread.
-    ///
     /// - Throws: `SocketError.system`: no descriptor or thread left.
     init(to destination: LogDestination) throws(SocketError) {
         queue = try BackgroundQueue(
@@ -34,7 +30,6 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Queues an entry, or drops it if the queue is full.
     func add(_ entry: LogEntry, _ format: LogFormat) {
         let octets = entry.fields.reduce(entry.message.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count
@@ -42,6 +37,5 @@ struct LogWriter: Sendable {
         queue.add((entry, format), octets: octets)
     }
 
-    /// Waits until all entries are written, at most `flushTime`.
     func flush() { queue.flush(within: Self.flushTime) }
 }

@@ -47,7 +47,6 @@ struct Program: ParsableCommand {
     )
     var logLevel: Logger.Level?
 
-    /// The settings file without `--config`.
     private static let standardConfig = "/etc/httpdnsd/httpdnsd.yaml"
 
     static func main() {
@@ -101,10 +100,7 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// Runs the daemon until it stops, and returns its exit code.
-    ///
-    /// - Parameter level: the log level of the command line, which overrides the file; nil if
-    ///   absent.
+    /// Runs the daemon, and returns its exit code; `level` overrides the settings.
     private static func serve(
         _ settings: Handover<Settings>,
         from file: String,
@@ -114,10 +110,9 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // The loop's thread keeps the capabilities until its sockets are bound; this thread only
-        // waits.
+        // The loop's thread keeps the capabilities until its sockets are bound.
         ServiceLoop.start()
-        // A failure is ignored here: the loop's thread makes the same call and reports it.
+        // A failure is ignored: the loop's thread makes the same call and reports it.
         try? OwnProcess.dropCapabilities()
         // Started after the drop, because a thread inherits the capabilities of its creator.
         log.startWriter()
@@ -134,7 +129,6 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// Writes a line to standard error.
     private static func complain(_ text: String) {
         let octets = Array(text.utf8) + [0x0A]
         // SAFETY: the octets live during the call. A failed write is ignored: standard error is the
@@ -145,9 +139,7 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value that can be taken once, so that no copy stays behind.
-///
-/// Settings contain keys, and a replaced key must not stay in memory.
+/// A value that can be taken once: a replaced key must not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 
@@ -161,7 +153,6 @@ private final class Handover<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the value and removes it.
     func take() -> Value {
         let taken = value.withLock { value in
             defer { value = nil }

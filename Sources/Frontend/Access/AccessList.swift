@@ -5,7 +5,7 @@ package import DNSWire
 package struct AccessList: Sendable {
     private let prefixes: [IPPrefix]
 
-    /// Makes a list from address prefixes; an empty list denies every client.
+    /// Makes the list; an empty list denies every client.
     package init(_ prefixes: [IPPrefix]) {
         self.prefixes = prefixes
     }

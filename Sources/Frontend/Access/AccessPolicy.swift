@@ -4,16 +4,15 @@ internal import Synchronization
 
 /// Access policy of the listeners, which a reload replaces.
 ///
-/// After each received batch, a worker compares one atomic version number.  It copies the policy
-/// under a lock only if the number has changed.  Every query sent after a completed reload is
-/// therefore treated by the new policy, and the hit path takes no lock.
+/// After each received batch, a worker compares one atomic version number and copies the policy
+/// under a lock only if the number has changed.  The hit path takes no lock, and every query sent
+/// after a completed reload is treated by the new policy.
 package final class AccessPolicy: Sendable {
     /// Snapshot of the access policy.
     package struct Snapshot: Sendable {
         var access: AccessList
 
-        /// Queries per second that are answered for each client network except loopback; nil: no
-        /// limit.
+        /// Queries per second answered for each client network except loopback; nil: no limit.
         var queriesPerSecond: Int?
 
         package init(access: AccessList, queriesPerSecond: Int? = nil) {
@@ -34,19 +33,17 @@ package final class AccessPolicy: Sendable {
         number.add(1, ordering: .releasing)
     }
 
-    /// Copy of the current snapshot for one thread.
+    /// Copy of the snapshot for one thread.
     struct Copy {
         private(set) var snapshot: Snapshot
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // The number is read first: if the policy changes between the two reads, `update`
-            // copies the policy again.
+            // Read first: if the policy changes between the two reads, `update` copies it again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }
 
-        /// Copies the current snapshot if its version has changed.
         mutating func update(from rules: AccessPolicy) {
             guard rules.number.load(ordering: .acquiring) != number else { return }
             self = Copy(of: rules)

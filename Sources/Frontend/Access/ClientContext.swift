@@ -9,11 +9,10 @@ package struct ClientContext: Sendable {
 
     let isAllowed: Bool
 
-    /// Secrets and time for DNS cookies; nil where cookies are not used.
+    /// Terms for DNS cookies; nil where cookies are not used.
     var cookies: CookieTerms?
 
-    /// Idle timeout of the connection in units of 100 ms; nil over UDP, where the option must not
-    /// be sent (RFC 7828 §3.3.2).
+    /// Idle timeout in units of 100 ms; nil over UDP, which must not send it (RFC 7828 §3.3.2).
     var keepalive: UInt16?
 
     /// Returns the client network for quotas.
@@ -25,7 +24,7 @@ package struct ClientContext: Sendable {
     }
 }
 
-/// Secrets and time for creating and checking DNS cookies (RFC 9018 §4).
+/// Secrets and time for DNS cookies (RFC 9018 §4).
 struct CookieTerms: Sendable {
     let secrets: CookieSecrets
 

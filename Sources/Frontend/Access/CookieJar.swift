@@ -5,12 +5,11 @@ internal import Net
 
 /// Cookie secrets of this process, with periodic renewal.
 ///
-/// Secrets are not saved.  After a restart, clients get new cookies with their next answers; a
-/// query with an unknown cookie is answered, too (RFC 7873 §5.2.3 lets a server choose).
+/// Secrets are not saved.  A query with an unknown cookie is still answered (RFC 7873 §5.2.3), and
+/// the answer has a new cookie.
 package final class CookieJar: Sendable {
     private let state: Lock<State>
 
-    /// The secrets and the renewal time of the current one.
     private struct State {
         var secrets: CookieSecrets
         var renewal: ContinuousClock.Instant
@@ -25,7 +24,7 @@ package final class CookieJar: Sendable {
         )
     }
 
-    /// Returns the secrets, after renewing the current one if its lifetime is over.
+    /// Returns the secrets; renews the current one if its lifetime is over.
     private func secrets(now: ContinuousClock.Instant) -> CookieSecrets {
         state.withLock { state in
             if now >= state.renewal {
@@ -36,7 +35,7 @@ package final class CookieJar: Sendable {
         }
     }
 
-    /// Returns the secrets and the time for cookies; thread-safe.
+    /// Returns the terms for one batch of queries; thread-safe.
     func terms(now: ContinuousClock.Instant, wallSeconds: Int64) -> CookieTerms {
         CookieTerms(secrets: secrets(now: now), time: UInt32(truncatingIfNeeded: wallSeconds))
     }

@@ -4,36 +4,32 @@ internal import Locks
 
 /// Rate limit for UDP clients without a proven address, against reflection attacks.
 ///
-/// A query with a forged source address makes the daemon send a larger reply to a victim.  Above
-/// the limit, every second query gets no reply.  The others get an empty reply with TC set, which
-/// is not larger than the query; an honest client then retries over TCP, where the address cannot
-/// be forged.  Clients with a valid cookie (RFC 7873 §5.2.5) and loopback addresses are not
+/// Above the limit, every second query gets no reply.  The others get an empty reply with TC set,
+/// which is not larger than the query; an honest client then retries over TCP, where the address
+/// cannot be forged.  Clients with a valid cookie (RFC 7873 §5.2.5) and loopback addresses are not
 /// limited.
 ///
-/// A hash with a secret seed maps each client network to a slot of a table with a fixed size.  Two
-/// networks in one slot share one limit, which matters only during a flood.
+/// A hash with a secret seed maps each client network to a slot of a fixed table.  Two networks in
+/// one slot share one limit.
 package final class RateLimit: Sendable {
-    /// Decision about one query.
     enum Verdict {
         case passes
 
-        /// An empty reply with TC set; the client retries over TCP.
+        /// An empty reply with TC set.
         case truncated
 
-        /// No reply.
         case dropped
     }
 
     /// Slots of the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Burst of one network in nanoseconds: the queries of one second may arrive together.
+    /// Burst of one network in nanoseconds: the queries of one second.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: ContinuousClock.Instant
     private let state: Lock<State>
 
-    /// The table and the number of limited queries.
     private struct State {
         /// Time at which each network's allowance is full again, in nanoseconds since `origin`.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
@@ -46,7 +42,7 @@ package final class RateLimit: Sendable {
         state = Lock(State())
     }
 
-    /// Returns the decision about a query from `address`; thread-safe.
+    /// Decides about a query from `address`; thread-safe.
     ///
     /// - Parameter perSecond: queries answered per second and network, 1 to 1,000,000.
     func verdict(

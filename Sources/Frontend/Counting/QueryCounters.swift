@@ -4,12 +4,12 @@ package import Net
 package import Resolver
 internal import Synchronization
 
-/// Source of an answer; every query has exactly one.
+/// Source of an answer.
 package enum QuerySource: Int, CaseIterable {
     /// A fresh entry of the answer cache.
     case cache
 
-    /// A stale entry, because no source had a better answer in time.
+    /// A stale entry, because no source answered in time.
     case stale
     case vendor
     case upstream
@@ -27,7 +27,7 @@ package enum QuerySource: Int, CaseIterable {
     case failed
 }
 
-/// Outcome of a query; every query has exactly one.
+/// Outcome of a query.
 package enum QueryOutcome: Int, CaseIterable {
     case noError, noData, nxDomain, servFail, refused, formErr, notImp, badVers, other
 
@@ -56,16 +56,16 @@ package enum QueryTransport: Int, CaseIterable {
 
 /// Query counters of one thread; only this thread writes them, every thread may read them.
 ///
-/// A query is counted once, in one cell of a table by source, outcome and transport.  `stats` sums
-/// one copy of the table by each of the three, so all three totals are equal.  With a single
-/// writer, a relaxed load and store costs as much as adding to a plain integer.
+/// A query is counted once, in one cell of a table by source, outcome and transport, so the totals
+/// by each of the three are equal.  With a single writer, a relaxed load and store costs as much as
+/// adding to a plain integer.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
     /// Datagrams and messages that are not queries: too short, or replies.
     let ignored = Atomic<UInt64>(0)
 
-    /// Rate-limited queries: every second one got a reply with TC set, the others none.
+    /// Rate-limited queries.
     let limited = Atomic<UInt64>(0)
 
     let truncated = Atomic<UInt64>(0)

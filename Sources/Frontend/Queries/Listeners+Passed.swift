@@ -41,7 +41,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Every socket needs a reader, even if there are more sockets than workers.
+            // More sockets than workers: every socket needs a reader.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

@@ -10,17 +10,16 @@ package struct Listeners {
     package let stream: StreamListener
     package let datagrams: [DatagramListener]
 
-    /// True if systemd owns one of the sockets and keeps it open after the daemon ends
-    /// (`Listeners+Passed.swift`).
+    /// True if systemd owns one of the sockets, which stays open after the daemon ends.
     package var isPassed = false
 
-    /// Attempts to find a port that is free for both transports, if the settings give port 0.
+    /// Attempts to find a port that is free for both transports, if port 0 is set.
     private static let attempts = 16
 
     /// Binds TCP and UDP to the same address and port.
     ///
     /// TCP is bound first because its port is exclusive: a second daemon on the same address fails
-    /// here, and does not receive a part of the first daemon's datagrams.
+    /// here instead of receiving a part of the datagrams.
     package init(binding wanted: SocketAddress, workers: Int) throws(SocketError) {
         var failure = SocketError.closed
         for _ in 0..<(wanted.port == 0 ? Self.attempts : 1) {

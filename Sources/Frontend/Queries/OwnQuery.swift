@@ -4,8 +4,8 @@ internal import Net
 /// Query that the daemon sends to itself as a health check.
 ///
 /// The query takes the path of a client's query: kernel, worker, service loop and back.  The
-/// service loop replies without resolving, so the query causes no vendor call; it is not counted,
-/// logged or recorded.  Its name is random and below the reserved `invalid` (RFC 6761 §6.4).
+/// service loop replies without resolving, counting or recording it.  Its name is random and below
+/// the reserved `invalid` (RFC 6761 §6.4).
 package struct OwnQuery: Sendable {
     package static let headerOctets = 12
 

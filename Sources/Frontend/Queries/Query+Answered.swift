@@ -5,7 +5,7 @@ internal import Resolver
 extension Query {
     /// Reads the question from a buffer that contains the reply; nil if the question is invalid.
     ///
-    /// The reply has the question at the same offset as the query, and the client's CD bit.
+    /// The reply has the query's question and CD bit.
     ///
     /// - Parameter octets: the start of the buffer, at least as long as the query.
     init?(answeredIn octets: [UInt8], dnssecOK: Bool) {

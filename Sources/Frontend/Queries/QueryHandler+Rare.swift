@@ -5,8 +5,7 @@ internal import DNSWire
 extension QueryHandler {
     /// Returns the query in the plain form that `QueryValidation` accepts; nil if it is not a query.
     ///
-    /// Records that do not belong in a query, such as a transaction signature (TSIG, RFC 8945), are
-    /// removed: none of them is supported.
+    /// Other records, such as TSIG (RFC 8945), are removed.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
         guard let message = try? Message(parsing: octets), message.questions.count == 1 else {
             return nil
@@ -19,7 +18,7 @@ extension QueryHandler {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // `QueryValidation` handles these two options; others have no effect.
+            // Other options have no effect.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }
@@ -30,7 +29,7 @@ extension QueryHandler {
 
     /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
     ///
-    /// - Returns: nil if the message is something else, or if cookies are not used.
+    /// - Returns: nil if the message is not such a query, or if cookies are not used.
     static func cookieReply(_ octets: [UInt8], _ asker: ClientContext) -> [UInt8]? {
         guard let terms = asker.cookies, let message = try? Message(parsing: octets),
             message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,

@@ -9,7 +9,7 @@ package import Resolver
 package final class QueryHandler {
     package nonisolated let counters = QueryCounters()
 
-    /// Latency from arrival to reply of queries not answered from the cache.
+    /// Latency of queries not answered from the cache, from arrival to reply.
     package nonisolated let missLatency = LatencyHistogram()
 
     /// Recent queries answered here: over TCP, or not from the cache.
@@ -21,13 +21,12 @@ package final class QueryHandler {
 
     package private(set) var inFlight = 0
 
-    /// Resumed when `inFlight` becomes 0 while the daemon stops.
     private var whenDrained: CheckedContinuation<Void, Never>?
 
     /// The TCP sessions of all listeners.
     package let sessions = TCPSessionTable()
 
-    /// Buffer in which a query becomes its reply; as long as the longest message.
+    /// Buffer in which a query becomes its reply.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
     /// Hit path of TCP; created on first use because its buffers are large.
@@ -69,7 +68,7 @@ package final class QueryHandler {
 
     /// A valid query that must be resolved.
     package struct Open: Sendable {
-        /// Header and question; the reply needs no other part of the query.
+        /// The header and the question; the reply needs no more.
         fileprivate let octets: [UInt8]
         fileprivate let query: Query
         fileprivate let facts: QueryFacts
@@ -134,7 +133,6 @@ package final class QueryHandler {
 
     package func refresh(_ query: Query) { resolver.refreshing.refresh(query) }
 
-    /// Records the latency of cache hits that arrived at `arrival`.
     func noteHits(_ hits: UInt64, since arrival: ContinuousClock.Instant) {
         counters.hitLatency.note(clocks.now() - arrival, times: hits)
     }
@@ -149,7 +147,7 @@ package final class QueryHandler {
                 try await clocks.sleep(deadline)
                 resumeDrained()
             } catch {
-                // Cancelled: the last answer arrived before the deadline.
+                // Cancelled: no query is in flight any more.
             }
         }
         await withCheckedContinuation { whenDrained = $0 }
@@ -173,8 +171,7 @@ package final class QueryHandler {
 
     /// Returns the cached reply to the query in `scratch`.
     ///
-    /// After a worker's miss, the cache is checked again: another query may have stored the answer
-    /// in the meantime, and a second vendor call would be wasted.
+    /// The cache is checked again after a worker's miss: another query may have stored the answer.
     private func cachedReply(
         _ facts: QueryFacts,
         limit: Int,
@@ -217,8 +214,7 @@ package final class QueryHandler {
 
     /// Resolves a query within `ResolverLimits.total` of its arrival, and renders the reply.
     ///
-    /// - Parameter tell: completion handler, called exactly once, possibly before this method
-    ///   returns.
+    /// - Parameter completion: called exactly once, possibly before this method returns.
     package func resolve(_ open: Open, _ completion: @escaping @ServiceLoop ([UInt8]) -> Void) {
         begin(open) { [self] resolution in
             let reply = render(resolution, open)
@@ -227,7 +223,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Resolves a query like `resolve`; the caller renders the reply later with ``render(_:_:)``.
+    /// Resolves a query like `resolve`; the caller renders the reply with ``render(_:_:)``.
     func find(_ open: Open, _ completion: @escaping @ServiceLoop (Resolution) -> Void) {
         begin(open) { [self] resolution in
             note(resolution, open, in: open.octets)
@@ -254,8 +250,7 @@ package final class QueryHandler {
         }
     }
 
-    /// Returns the question of a query or a reply that begins with `octets`; nil if the name is
-    /// invalid.
+    /// Returns the question of a message that begins with `octets`; nil if the name is invalid.
     private static func query(_ facts: QueryFacts, in octets: [UInt8]) -> Query? {
         let wire = Array(octets[QueryFacts.headerCount..<facts.nameEnd])
         guard let name = try? Name(wire: wire) else { return nil }
@@ -266,7 +261,7 @@ package final class QueryHandler {
         )
     }
 
-    /// Replaces the query in `scratch` by its reply, and returns the reply's length.
+    /// Replaces the query in `scratch` by its reply; returns the reply's length.
     private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
         let options = resolution.explanation?.option ?? []
         let sections = resolution.sections

@@ -9,19 +9,17 @@ enum QueryValidation {
     /// The buffer contains the reply, `length` octets long.
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// A plain query that needs an answer; `isProven` if a valid cookie proves the client's address
-    /// (RFC 7873 §5.2.5).
+    /// A plain query; `isProven` if a valid cookie proves the client's address (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
     /// A query of a rare form, to be parsed with `Message` on the service loop.
     case unusual
 
-    /// True if a valid cookie proves the client's address.
     var isProven: Bool {
         if case .query(_, let isProven) = self { isProven } else { false }
     }
 
-    /// Validates the message of `count` octets in `buffer`, which has capacity for a short reply.
+    /// Validates the message of `count` octets; `buffer` has capacity for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, from asker: ClientContext) {
         do throws(QueryFault) {
             var facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts

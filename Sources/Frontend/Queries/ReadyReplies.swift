@@ -10,10 +10,9 @@ struct ReadyReplies {
         let query: QueryHandler.Open
         let resolution: Resolution
 
-        /// Octets of this entry without its records.
         let own: Int
 
-        /// Octets of its records; 0 if the previous entry shares them.
+        /// Octets of the records; 0 if the previous entry shares them.
         var shared: Int
     }
 
@@ -21,7 +20,6 @@ struct ReadyReplies {
 
     private var next = 0
 
-    /// Memory of the entries in octets.
     private(set) var octets = 0
 
     var isEmpty: Bool { next == entries.count }
@@ -40,14 +38,13 @@ struct ReadyReplies {
         entries.append(entry)
     }
 
-    /// Removes and returns the oldest answer; nil if there is none.
     mutating func pop() -> (query: QueryHandler.Open, resolution: Resolution)? {
         guard next < entries.count else { return nil }
         let entry = entries[next]
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The next entry shares these records and keeps them in memory.
+            // The next entry keeps the shared records in memory.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared
@@ -67,7 +64,6 @@ extension AnswerSections {
         octets.count + ttlOffsets.count * MemoryLayout<UInt16>.size
     }
 
-    /// Returns true if both values share the same memory.
     fileprivate func isSame(as other: AnswerSections) -> Bool {
         octets.span.isIdentical(to: other.octets.span)
     }

@@ -13,7 +13,7 @@ package import Resolver
 ///          3-4  client address; IPv4: word 3 is `times` - 1, word 4 the address
 ///          5-31 name in wire form and original case; cut after 216 octets
 package struct QueryRecord {
-    /// Maximum recorded octets of a name; longer names occur in attacks only.
+    /// Maximum recorded octets of a name.
     static let nameOctets = RecordRing.textOctets
 
     private static let firstNameWord = 5
@@ -22,7 +22,7 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Number of the answer's original source, also for cached answers; see `AnswerSourceRegistry`.
+    /// Number of the answer's original source in `AnswerSourceRegistry`, also for cached answers.
     package var origin: UInt16
 
     package var rcode: UInt16
@@ -32,7 +32,7 @@ package struct QueryRecord {
     package var fallback: Provenance.Fallback?
     package var client: IPAddress
 
-    /// Octets of the name; at most `nameOctets` are recorded.
+    /// Octets of the name, recorded or not.
     var nameCount: Int
 
     /// Number of equal queries; above 1 only for IPv4.
@@ -87,7 +87,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record to `ring`, at `offset` from the next record; `name` is in wire form.
+    /// Writes the record at `offset` from the ring's next record; `name` is in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
@@ -105,7 +105,7 @@ extension QueryRecord {
 // MARK: - Reading
 
 extension QueryRecord {
-    /// Reads a record; nil if it was overwritten while it was copied.
+    /// Reads a record; nil if `words` is not a valid record.
     package init?(_ words: ArraySlice<UInt64>) {
         guard words.count == RecordRing.wordCount else { return nil }
         let word = { words[words.startIndex + $0] }

@@ -7,8 +7,8 @@ internal import Resolver
 /// Ring buffer of the queries that one thread answered last, for `watch` and `top`.
 ///
 /// The thread writes without a lock, and also while no reader is active, so that past queries can
-/// be examined.  A cache hit is recorded after its reply was sent, so clients do not wait; a record
-/// takes about 250 instructions and two cache lines.
+/// be examined.  A cache hit is recorded after its reply was sent; a record takes about 250
+/// instructions and two cache lines.
 package final class RecentQueries: Sendable {
     let ring = RecordRing()
 
@@ -17,7 +17,6 @@ package final class RecentQueries: Sendable {
 
     package init() {}
 
-    /// Records the cache hits of a batch of datagrams.
     func note(
         _ hits: SlotSet,
         of queries: inout PlainQueries,
@@ -102,7 +101,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records equal queries that the kernel answered, over UDP from this machine.
+    /// Records equal queries that the kernel answered over UDP from this machine.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: ContinuousClock.Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),
@@ -134,7 +133,7 @@ package final class RecentQueries: Sendable {
         ring.end(1)
     }
 
-    /// Returns the time in records for an instant.
+    /// Returns the time of `instant` in records.
     package static func time(_ instant: ContinuousClock.Instant) -> UInt64 {
         (instant - origin).nanoseconds
     }

@@ -3,8 +3,8 @@ package import Net
 
 /// Reader of new records in the rings of all threads.
 ///
-/// The reader polls, because a notification would slow down the hit path of the writers.  Polling
-/// occurs only while `watch` or the query log is active.
+/// The reader polls while `watch` or the query log is active: a notification would slow down the
+/// hit path of the writers.
 @ServiceLoop
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)
@@ -17,11 +17,11 @@ package struct RecentReader {
     /// Next record to read in each ring.
     private var places: [ObjectIdentifier: UInt64] = [:]
 
-    /// Records read from the rings, one ring after the other.
+    /// Records of all rings, one ring after the other.
     package struct News {
         package var words: [UInt64] = []
 
-        /// Number of records that were overwritten before the read.
+        /// Records that were overwritten before they were read.
         package var lost: UInt64 = 0
     }
 
@@ -30,7 +30,7 @@ package struct RecentReader {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// Returns the new records, including all records of new rings.
+    /// Returns the new records, including all records of a ring that is new.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]
@@ -41,7 +41,6 @@ package struct RecentReader {
             news.words += records.words
             news.lost += records.lost
         }
-        // Positions of ended workers are removed.
         self.places = places
         return news
     }

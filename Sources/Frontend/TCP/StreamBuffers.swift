@@ -9,21 +9,19 @@ struct StreamInput {
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
 
-    /// Ranges of the messages in the current batch; the first `count` are valid.
+    /// Messages of the current batch; the first `count` are valid.
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 
-    /// Range of the octets that are read but not in a batch yet.
+    /// Octets that are read but not in a batch yet.
     private var start = 0
     private var end = 0
 
-    /// Replaces the content by the octets that a connection left for later.
     mutating func begin(with rest: [UInt8]) {
         count = 0
         place(rest)
     }
 
-    /// Removes and returns the octets that are not in a batch yet.
     mutating func takeRest() -> [UInt8] {
         defer { start = end }
         return start == end ? [] : Array(octets[start..<end])
@@ -34,11 +32,10 @@ struct StreamInput {
         (start, end) = (0, rest.count)
     }
 
-    /// Appends octets from `stream`; see `StreamConnection.attemptRead`.
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
-            // Makes space; at most a part of one message is moved.
+            // At most a part of one message is moved.
             place(takeRest())
         }
         let count = try stream.attemptRead(into: &octets, from: end, upTo: TCPLimits.readOctets)
@@ -46,7 +43,7 @@ struct StreamInput {
         return count
     }
 
-    /// Puts the next complete messages into the batch; each has its length before it (RFC 7766 §8).
+    /// Puts the next complete messages into the batch (framing: RFC 7766 §8).
     mutating func take() {
         count = 0
         while count < PlainQueries.capacity, end - start >= 2 {
@@ -59,7 +56,7 @@ struct StreamInput {
     }
 }
 
-/// Output buffer of TCP replies, each with its length before it.
+/// Output buffer of TCP replies.
 struct StreamOutput {
     /// Maximum octets of a query on the hit path; no plain query is longer.
     static let longestQuery = 4096
@@ -72,12 +69,11 @@ struct StreamOutput {
     /// True if a reply of maximum length fits.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// Calls `body` with the free space for the next reply; `append` then adds the reply.
+    /// Calls `body` with the free space for the next reply; `append` then commits it.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }
 
-    /// Appends the reply of `length` octets that `withRoom` has written.
     mutating func append(_ length: Int) {
         octets[count] = UInt8(length >> 8)
         octets[count + 1] = UInt8(length & 0xFF)

@@ -6,9 +6,8 @@ internal import Resolver
 
 /// Hit path of TCP: answers the messages of one read from the cache.
 ///
-/// One read, one lookup of a batch and one write, as in `UDPWorker`.  All connections share the
-/// input and output buffers, because the service loop serves one connection at a time.  An idle
-/// connection holds no buffer.
+/// All connections share the buffers, because the service loop serves one connection at a time; an
+/// idle connection holds none.
 @ServiceLoop
 package final class TCPBatch {
     private let cache: AnswerCache
@@ -33,36 +32,31 @@ package final class TCPBatch {
 
     // MARK: - Reading
 
-    /// Starts to serve a connection with the octets that it left for later.
+    /// Starts to serve a connection with the octets that `end` returned.
     func begin(with rest: [UInt8]) { input.begin(with: rest) }
 
-    /// Returns the octets not yet answered; the connection stores them.
+    /// Returns the octets not yet answered, which the connection stores.
     func end() -> [UInt8] { input.takeRest() }
 
-    /// Reads from `stream`, when no complete message is left; see `StreamConnection.attemptRead`.
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         try input.read(from: stream)
     }
 
     // MARK: - Answering
 
-    /// Result of one batch.
     struct Outcome {
         var count = 0
 
         var hits: UInt64 = 0
 
-        /// Slots of messages not answered: not a plain query, or not in the cache.
+        /// Messages that are not a plain query, or not in the cache.
         var leftOver = SlotSet()
 
-        /// Slots of answered queries to refresh.
+        /// Answered queries to refresh.
         var refreshes = SlotSet()
     }
 
-    /// Answers the next complete messages, at most 32, from the cache.
-    ///
-    /// Replies stay in the output buffer until `write`.  `message` returns the messages of the
-    /// batch.
+    /// Answers the next complete messages, at most 32, from the cache; `write` sends the replies.
     func answer(from asker: ClientContext, now: ContinuousClock.Instant) -> Outcome {
         input.take()
         guard input.count > 0 else { return Outcome() }
@@ -109,7 +103,6 @@ package final class TCPBatch {
         return unusual
     }
 
-    /// Appends the cached answers to the output buffer.
     private func lookUp(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -117,7 +110,7 @@ package final class TCPBatch {
         now: ContinuousClock.Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // Rare: many long replies.  A query without space for its reply is left over.
+            // Rare: many long replies.  The remaining queries are left over.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)
@@ -158,8 +151,7 @@ package final class TCPBatch {
     /// True if replies must be written before the next batch.
     var isFull: Bool { !output.hasRoom }
 
-    /// Writes the replies to `stream` as far as the kernel accepts them, and appends the rest to
-    /// `waiting`; without a stream, everything.
+    /// Writes the replies; see `StreamOutput.write`.
     func write(
         to stream: StreamConnection?,
         waiting: inout [UInt8]

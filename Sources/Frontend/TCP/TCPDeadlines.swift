@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Deadlines of a TCP client; nil where none applies.
+/// Deadlines of a TCP client.
 struct TCPDeadlines {
     /// Arrival of the rest of a message that has begun, however slowly its octets arrive.
     var message: ContinuousClock.Instant?
 
-    /// Acceptance of the replies being written.
+    /// Acceptance of the replies by the client.
     var writing: ContinuousClock.Instant?
 
-    /// The next deadline; nil if there is none.
-    ///
-    /// - Parameters:
-    ///   - isReading: true if queries are still read.
-    ///   - idleUntil: end of the idle timeout; nil if a query or a reply is pending.
+    /// The next deadline; `idleUntil` is nil if a query or a reply is pending.
     func due(
         isReading: Bool,
         idleUntil: ContinuousClock.Instant?

@@ -15,13 +15,13 @@ package final class TCPServer {
 
     var connections: Int { sessions.count }
 
-    /// Number of connections not read because too many replies are unsent.
     var unreadReplies: Int { sessions.values.count { $0.session.isBlocked } }
 
     package let address: SocketAddress
 
     /// Makes a server for a bound listener.
     ///
+    /// - Parameters:
     /// - Parameters:
     ///   - rules: access policy; may change while clients are connected.
     ///   - cookies: secrets of DNS cookies; nil on loopback.

@@ -5,19 +5,18 @@ internal import Resolver
 
 /// One TCP client: reads queries and sends each answer as soon as it is available (RFC 7766).
 ///
-/// Answers may overtake each other; the client matches them by ID (RFC 7766 §7).  Reading,
-/// answering and writing happen in callbacks of the service loop: one task for each read and each
-/// write would cost four times as much as the answers.
+/// Answers may overtake each other (RFC 7766 §7).  Reading, answering and writing are callbacks of
+/// the service loop: a task for each read and each write would cost four times as much as the
+/// answers.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
     private let handler: QueryHandler
     private let client: IPAddress
 
-    /// Client network for quotas.
     let network: ClientNetwork
 
-    /// Octets held by the session, as reported to `handler.sessions`.
+    /// Octets held, as reported to `handler.sessions`.
     private(set) var held = 0
 
     var isAllowed: Bool
@@ -27,14 +26,13 @@ final class TCPSession {
     /// Octets read and not answered: the start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// True if reading is suspended until queries are answered, replies are accepted, or other
-    /// sessions have been served.
+    /// True if reading is suspended: limits are reached, or other sessions must be served first.
     private var isHeld = false
 
-    /// True while queries are accepted; false after end of stream, an error or a timeout.
+    /// False after end of stream, an error or a timeout.
     private var isReading = true
 
-    /// Rendered replies, each with its length before it (RFC 7766 §8).
+    /// Rendered replies with their length prefixes.
     private var outgoing: [UInt8] = []
 
     /// Replies to render when the socket accepts them.
@@ -42,7 +40,7 @@ final class TCPSession {
 
     private var malformed = 0
 
-    /// Replies being written, and the number of octets already written.
+    /// Replies being written; the first `gone` octets are written.
     private var leaving: [UInt8] = []
     private var gone = 0
 
@@ -50,12 +48,11 @@ final class TCPSession {
 
     private var isClosed = false
 
-    /// True if a run of `catchUpSoon` is scheduled.
     private var isCatchingUp = false
 
     private(set) var lastActive: ContinuousClock.Instant
 
-    /// The instant at which reading resumes; nil if reading is not suspended.
+    /// End of the pause in reading after a refused query; nil without a pause.
     private var pausedUntil: ContinuousClock.Instant?
 
     private var deadlines = TCPDeadlines()
@@ -66,17 +63,11 @@ final class TCPSession {
 
     private var isIdle: Bool { pending == 0 && unsent == 0 }
 
-    /// Octets of replies not accepted by the client yet.
     private var unsent: Int { outgoing.count + leaving.count + ready.octets }
 
-    /// True if reading is suspended because too many replies are unsent.
     var isBlocked: Bool { unsent > TCPLimits.unwritten }
 
-    /// Makes a session for an accepted connection.
-    ///
-    /// - Parameters:
-    ///   - cookies: secrets of DNS cookies; nil on loopback.
-    ///   - clocks: time base of the timeouts.
+    /// Makes a session; `cookies` is nil on loopback, and `clocks` is the time base of the timeouts.
     init(
         _ stream: StreamConnection,
         handler: QueryHandler,
@@ -95,7 +86,6 @@ final class TCPSession {
         lastActive = clocks.now()
     }
 
-    /// Serves the client until it disconnects, exceeds a limit or is closed.
     func run() async {
         stream.observe { [weak self] what in
             guard let self else { return }
@@ -121,7 +111,6 @@ final class TCPSession {
         endIfDone()
     }
 
-    /// Reports the held octets to the session table, which may close the session.
     private func account() {
         let change = rest.count + unsent - held
         guard change != 0 else { return }
@@ -131,8 +120,7 @@ final class TCPSession {
 
     /// Closes a session that has stopped reading, when all replies are sent.
     ///
-    /// A client that closed only its sending side gets all answers.  If the client has
-    /// disconnected, the next write fails and closes the session.
+    /// A client that closed only its sending side gets all answers.
     private func endIfDone() {
         guard !isReading, isIdle else { return }
         alarm.set(nil)
@@ -141,7 +129,6 @@ final class TCPSession {
         whenEnded = nil
     }
 
-    /// Ends the handling of an event: updates memory accounting, session state and timer.
     private func settle() {
         account()
         endIfDone()
@@ -152,8 +139,8 @@ final class TCPSession {
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: true to read until the end of the stream, which may have been signalled
-    ///   already; the edge-triggered event does not occur again.
+    /// - Parameter toEnd: true to read until the end of the stream, whose edge-triggered event may
+    ///   have occurred already.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = handler.streams
@@ -189,7 +176,7 @@ final class TCPSession {
             if count == 0 { isReading = false }
             return toEnd || count == TCPLimits.readOctets
         } catch {
-            // The queries received before the error are still answered.
+            // Queries received before the error are still answered.
             isReading = false
             return false
         }
@@ -211,9 +198,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers the complete messages, as far as the client's limits allow.
-    ///
-    /// - Returns: number of cache hits.
+    /// Answers the complete messages as far as the limits allow; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from asker: ClientContext,
@@ -240,7 +225,6 @@ final class TCPSession {
         return hits
     }
 
-    /// Answers one message, either immediately or when the resolver completes.
     private func answer(
         _ message: [UInt8],
         from asker: ClientContext,
@@ -268,12 +252,10 @@ final class TCPSession {
         }
     }
 
-    /// Suspends reading for `TCPLimits.pause`: the client exceeded its share of queries in flight.
     private func pause() {
         pausedUntil = clocks.now() + TCPLimits.pause
     }
 
-    /// Counts an invalid message; too many in a row end the session.
     private func noteMalformed() {
         malformed += 1
         guard isReading, malformed >= TCPLimits.malformed else { return }
@@ -288,8 +270,6 @@ final class TCPSession {
     // MARK: - Writing
 
     /// Schedules one run that writes new replies and reads more queries.
-    ///
-    /// Several calls in one turn of the service loop cause one run.
     private func catchUpSoon() {
         guard !isCatchingUp else { return }
         isCatchingUp = true
@@ -301,19 +281,16 @@ final class TCPSession {
         }
     }
 
-    /// Writes the replies of a batch, after those already waiting.
     private func write(_ messages: TCPBatch) {
         do throws(SocketError) {
             let isFirst = unsent == 0
             try messages.write(to: isFirst ? stream : nil, waiting: &outgoing)
         } catch {
-            // The client has disconnected.
             close()
         }
         write()
     }
 
-    /// Writes waiting replies until none is left or the kernel accepts no more.
     private func write() {
         while true {
             if leaving.isEmpty {
@@ -328,7 +305,6 @@ final class TCPSession {
                 guard count > 0 else { return }
                 gone += count
             } catch {
-                // The client has disconnected.
                 return close()
             }
             if gone == leaving.count {
@@ -345,9 +321,9 @@ final class TCPSession {
         }
     }
 
-    // MARK: - Patience
+    // MARK: - Deadlines
 
-    /// The next deadline for the client; nil if the client waits for the daemon.
+    /// The next deadline of the client; nil if the client waits for the daemon.
     private var due: ContinuousClock.Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)
@@ -357,7 +333,6 @@ final class TCPSession {
         if let next = TCPDeadlines.earlier(due, pausedUntil) { alarm.bring(forward: next) }
     }
 
-    /// Handles the timer: ends a pause, and ends the session if a deadline has passed.
     private func timePassed() {
         let now = clocks.now()
         if let pausedUntil, pausedUntil <= now {

@@ -4,10 +4,9 @@ package import Net
 
 /// Table of all TCP sessions on all listeners, with bounds on their number and memory.
 ///
-/// If there are too many sessions, the client with the most sessions loses the one that was
-/// inactive longest, even if it waits for answers.  If sessions hold too many octets, the client
-/// with the most octets loses its largest session.  A new client is therefore always accepted, and
-/// only the client with the largest share loses sessions.
+/// If there are too many sessions, the client with the most sessions loses the longest inactive
+/// one, even if it waits for answers.  If sessions hold too many octets, the client with the most
+/// octets loses its largest session.  A new client is therefore always accepted.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -34,7 +33,6 @@ package final class TCPSessionTable {
 
     // MARK: - Number
 
-    /// Adds a session; closes another one first if a limit is reached.
     func add(_ session: TCPSession) {
         if shares[session.network]?.sessions ?? 0 >= TCPLimits.connectionsPerClient {
             evict { $0.network == session.network }
@@ -46,7 +44,7 @@ package final class TCPSessionTable {
         shares[session.network, default: Share()].sessions += 1
     }
 
-    /// Removes a session that has ended; is idempotent.
+    /// Removes a session; is idempotent.
     func remove(_ session: TCPSession) {
         guard sessions.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
         charge(session, -session.held)
@@ -54,7 +52,6 @@ package final class TCPSessionTable {
         if shares[session.network]?.sessions == 0 { shares[session.network] = nil }
     }
 
-    /// Closes the longest inactive of the sessions that `isCandidate` accepts.
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
         let oldest = sessions.values.lazy.filter(isCandidate)
             .min { $0.lastActive < $1.lastActive }
@@ -91,7 +88,7 @@ package final class TCPSessionTable {
         shares[session.network]?.octets += change
     }
 
-    /// Closes the session of `network` that holds the most octets; returns whether there was one.
+    /// Closes the largest session of `network`; returns false if there was none.
     private func closeLargest(of network: ClientNetwork) -> Bool {
         let largest = sessions.values.lazy.filter { $0.network == network }
             .max { $0.held < $1.held }

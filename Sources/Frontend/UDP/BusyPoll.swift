@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Adaptive busy polling of an idle worker: polls the socket for a short time before it sleeps.
+/// Adaptive busy polling: an idle worker polls its socket for a short time before it sleeps.
 ///
 /// Waking a sleeping worker takes about 14 µs of a 20 µs lookup on loopback.  A worker therefore
-/// polls while queries arrive in quick succession.  The caller measures the time.
+/// polls while queries arrive in quick succession.
 ///
-/// The CPU cost is bounded.  A poll without result takes `time` (20 µs) and uses up the credit of
-/// `price` (4) quick queries.  Polling therefore costs at most 5 µs per quick query, and nothing if
-/// queries are rare.  If polls always fail, for example because client and worker share a
-/// processor, the required credit doubles each time, up to `needs.most`.
+/// A poll without result takes `time` (20 µs) and uses up the credit of `price` (4) quick queries.
+/// Polling therefore costs at most 5 µs per quick query.  If polls always fail, for example because
+/// client and worker share a processor, the required credit doubles each time, up to `needs.most`.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// Longest sleep that counts as a quick query: without the wake-up, it would be below `time`.
+    /// Longest wait that counts as a quick query: without the wake-up, it would be below `time`.
     static let soon: Duration = .microseconds(40)
 
-    /// Credit that a poll without result uses up.
     private static let price = 4
 
-    /// Maximum credit while polling is on.
     private static let full = 8
 
     /// Credit that turns polling on: initial and maximum value.
     private static let needs = (least: 8, most: 4096)
 
-    /// True if the worker should poll before it sleeps.
     private(set) var isAwake = false
 
     private var credit = 0

@@ -18,10 +18,9 @@ package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
 
-    /// Handlers of one refresh and one miss, called on the service loop.
+    /// Called on the service loop for each refresh and each miss.
     private let (refresh, handler): (@ServiceLoop (Query) -> Void, @ServiceLoop (Miss) -> Void)
 
-    /// Content of the queue.
     private struct Waiting {
         var misses: [Miss] = []
 
@@ -30,22 +29,18 @@ package final class MissQueue: Sendable {
         var refreshes: [Query] = []
     }
 
-    /// Maximum number of queued misses and of queued refreshes; the kernel's buffer holds no more.
-    ///
-    /// `taken` may contain the same number of misses again.
+    /// Maximum number of queued misses, of queued refreshes, and of misses in `taken`.
     private static let limit = 8_192
 
-    /// Maximum octets of queued datagrams; with those in `taken`, as many as the kernel's buffer
-    /// holds.
+    /// Maximum octets of queued datagrams; `taken` may hold the same number again.
     package static let octets = 2 << 20
 
-    /// Misses handled in one turn of the service loop; sockets, timers and control calls follow.
+    /// Misses handled in one turn of the service loop, before sockets, timers and control calls.
     private static let row = 256
 
-    /// Misses removed from the queue and not handled yet.
     @ServiceLoop private var taken: ArraySlice<Miss> = []
 
-    /// Misses dropped because the queue was full, as a full socket buffer drops datagrams.
+    /// Misses dropped because the queue was full.
     package let dropped = Atomic<UInt64>(0)
 
     @ServiceLoop
@@ -65,14 +60,12 @@ package final class MissQueue: Sendable {
         repeat { take() } while handle(Self.limit)
     }
 
-    /// Handles one turn's misses, and schedules another turn if more are queued.
     @ServiceLoop
     private func handleRow() {
         if taken.isEmpty { take() }
         if handle(Self.row) { wakeup.ring() }
     }
 
-    /// Moves the queued misses to `taken`, and starts the queued refreshes.
     @ServiceLoop
     private func take() {
         let new = waiting.withLock { waiting in
@@ -84,7 +77,7 @@ package final class MissQueue: Sendable {
         for query in new.refreshes { refresh(query) }
     }
 
-    /// Handles at most `count` misses in `taken`; returns true if more misses are queued.
+    /// Handles at most `count` misses; returns true if more are queued.
     @ServiceLoop
     private func handle(_ count: Int) -> Bool {
         for _ in 0..<min(count, taken.count) { handler(taken.removeFirst()) }
@@ -108,9 +101,7 @@ package final class MissQueue: Sendable {
         wakeup.ring()
     }
 
-    /// Queues a refresh; thread-safe, does not block.
-    ///
-    /// A refresh is dropped if the queue is full; the cached answer then expires as usual.
+    /// Queues a refresh, or drops it if the queue is full; thread-safe, does not block.
     func take(refresh query: Query) {
         waiting.withLock { waiting in
             guard waiting.refreshes.count < Self.limit else { return }
@@ -120,7 +111,6 @@ package final class MissQueue: Sendable {
     }
 }
 
-/// Reference from the `LoopWakeup` handler to the queue.
 @ServiceLoop
 private final class WeakQueue {
     weak var queue: MissQueue?

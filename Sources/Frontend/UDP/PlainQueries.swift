@@ -4,22 +4,21 @@ internal import DNSWire
 
 /// Plain queries of one batch of messages, looked up in the cache together.
 ///
-/// The batch takes the cache lock once.  The memory of all entries is prefetched before the first
-/// query is answered: in a large cache, memory latency is most of the time of an answer.
+/// The batch takes the cache lock once, and prefetches the memory of all entries: in a large cache,
+/// memory latency is most of the time of an answer.
 struct PlainQueries {
     /// Maximum number of messages in a batch.
     static let capacity = 32
 
     private var slots = SlotSet()
 
-    /// Parsed queries and their cache hashes; stale in other slots.
+    /// Parsed queries and their cache hashes; valid for `slots`.
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
     private var hashes = InlineArray<32, UInt64>(repeating: 0)
 
     /// Cache hits; valid for the slots in `Outcome.hits`.
     private var answers = InlineArray<32, CacheHit?>(repeating: nil)
 
-    /// Result of looking up a batch.
     struct Outcome {
         var hits = SlotSet()
 
@@ -42,7 +41,7 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Returns the query in `slot` and its cache hit; mutating for the same reason as `lookUp`.
+    /// Returns the query in `slot` and its cache hit.
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
         guard let facts = facts[slot], let hit = answers[slot] else { return nil }
         return (facts, hit)

@@ -17,7 +17,6 @@ struct SlotSet: Sequence, IteratorProtocol {
 
     mutating func insert(_ slot: Int) { bits |= 1 << UInt32(slot) }
 
-    /// Removes and returns the lowest slot.
     mutating func next() -> Int? {
         guard bits != 0 else { return nil }
         defer { bits &= bits - 1 }

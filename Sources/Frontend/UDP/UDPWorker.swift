@@ -7,9 +7,8 @@ internal import Synchronization
 
 /// Worker thread: answers datagrams from the cache and queues the others for the service loop.
 ///
-/// The loop in `run` receives a batch, validates each datagram in its buffer, answers cache hits in
-/// place and sends the batch.  This hit path does not allocate, log or block, and takes the cache
-/// lock once per batch.
+/// Cache hits are answered in the receive buffer.  This hit path does not allocate, log or block,
+/// and takes the cache lock once per batch.
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
 
@@ -27,12 +26,12 @@ package final class UDPWorker: Sendable {
     /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
-    /// Makes a worker for `listener`; `run` starts it.
+    /// Makes a worker; `run` starts it.
     ///
     /// - Parameters:
     ///   - rules: access policy; may change while the worker runs.
     ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
-    ///   - limit: rate limit for clients without a cookie; nil on loopback.
+    ///   - limit: rate limit; nil on loopback.
     ///   - own: health check query, which is accepted from any address.
     package init(
         _ listener: DatagramListener,
@@ -65,7 +64,7 @@ package final class UDPWorker: Sendable {
             guard count > 0 else {
                 failures += 1
                 // Transient errors (an ICMP message, an interrupted call) need no pause.  A
-                // permanent error, such as a network that is down, must not use a whole processor.
+                // permanent error must not use a whole processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -92,7 +91,6 @@ package final class UDPWorker: Sendable {
         }
     }
 
-    /// Waits for datagrams; polls first if `lookout` recommends it.
     private func receive(
         _ batch: inout DatagramBatch,
         _ lookout: BusyPoll,
@@ -114,7 +112,7 @@ package final class UDPWorker: Sendable {
         listener.stopReceiving()
     }
 
-    /// Validates the datagram in `slot`, and replies in place if no lookup is needed.
+    /// Validates the datagram in `slot`; replies in place if no lookup is needed.
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
@@ -149,7 +147,7 @@ package final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Handles a rate-limited query, and returns the length of the reply, 0 for none.
+    /// Handles a rate-limited query; returns the length of the reply, 0 for none.
     private func turnAway(
         _ look: QueryValidation,
         _ verdict: RateLimit.Verdict,
@@ -231,7 +229,6 @@ package final class UDPWorker: Sendable {
         )
     }
 
-    /// Returns true if the datagram in `slot` is the daemon's health check query.
     private func isOwn(_ slot: Int, _ batch: borrowing DatagramBatch) -> Bool {
         guard let own else { return false }
         return batch.holds(own.question, behind: OwnQuery.headerOctets, in: slot)
