@@ -126,7 +126,7 @@ struct AlibabaReplyTests {
             #"{"code":"success","data":{"answers":[{"dn":"www.aliyun.com","v4":\#(empty),"#
                 + #""v6":\#(empty)}]}}"#
         )
-        #expect(answer.isEmpty && !answer.isNXDomain && answer.denial == nil)
+        #expect(answer.isEmpty && answer.denial == nil)
         #expect(answer.v4?.reason == .noDomain)
     }
 

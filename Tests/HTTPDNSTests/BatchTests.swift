@@ -43,7 +43,7 @@ struct BatchTests {
         func ask(_ name: String, for asker: String, _ completion: @escaping VendorClient.Completion)
             throws
         {
-            client.ask(
+            client.lookUp(
                 try Name(name),
                 .v4,
                 route: "",
@@ -185,51 +185,34 @@ struct BatchTests {
         #expect(world.sent.count == 1)
     }
 
-    @Test("a call continues while one caller waits, and is cancelled with the last one")
+    @Test("a cancelled look-up leaves the queue, but a call in flight continues")
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])
         let client = try world.client { $0.batching = .together }
-        let begun = try begin(1...2, client)
-        await world.advance(by: .milliseconds(1))
-        begun[0].cancel()
-        await world.advance(by: .milliseconds(1))
-        guard case .failure(let failure) = try await world.value(of: begun[0]) else {
-            throw Unexpected(what: "an answer")
+        let signals = (0..<3).map { _ in CancellationSignal() }
+        var results: [Result<VendorReply, VendorFailure>?] = [nil, nil, nil]
+        for (index, name) in ["a.example.com", "b.example.com", "b.example.com"].enumerated() {
+            client.lookUp(
+                try Name(name),
+                .both,
+                route: "",
+                deadline: world.now + .seconds(3),
+                cancellation: signals[index]
+            ) { results[index] = $0 }
         }
-        #expect(failure.reason == .transport(.cancelled))
+        let cancelled = VendorFailure(reason: .transport(.cancelled), tries: [])
+        signals[0].cancel()
+        #expect(results[0] == .failure(cancelled))
+        await world.advance(by: .milliseconds(1))
+        #expect(world.asked.map { namesAsked($0.request) } == [["b.example.com"]])
+        signals[1].cancel()
+        signals[2].cancel()
+        #expect(results[1] == .failure(cancelled))
+        await world.advance(by: .seconds(1))
+        #expect(try results[2]?.get().answer.v4 != nil)
         #expect(world.cancelled == 0)
-        begun[1].cancel()
-        await world.advance(by: .milliseconds(1))
-        #expect(world.cancelled == 1)
-        let statistics = client.statistics
-        #expect(statistics.cancelled == 2)
-        #expect(statistics.failures == 0)
-        #expect(statistics.servers[0].failures == 0)
-        #expect(statistics.inFlight == 0)
-    }
-
-    @Test("a vendor with one family per call gets two calls, with merged answers")
-    @ServiceLoop
-    func singleFamily() async throws {
-        world.script = {
-            .reply(ok($0.url.hasSuffix("v4") ? "192.0.2.1" : "2001:db8::1"))
-        }
-        let client = try world.client(vendor: SingleFamilyVendor())
-        let reply = try await world.lookUp(client)
-        #expect(reply.answer.v4?.addresses == [try address("192.0.2.1")])
-        #expect(reply.answer.v6?.addresses == [try address("2001:db8::1")])
-        #expect(world.times == [0, 0])
-        #expect(client.statistics.billable == 0)
-
-        world.script = {
-            $0.url.hasSuffix("v4")
-                ? .reply(ok("192.0.2.1")) : .reply(HTTPReply(status: 500, body: []))
-        }
-        #expect(try await world.lookUp(client).answer.v6 == nil)
-        world.script = {
-            .reply($0.url.hasSuffix("v4") ? ok("none") : HTTPReply(status: 500, body: []))
-        }
-        #expect(try await world.failure(client).reason == .serverStatus(500))
+        #expect(client.statistics.cancelled == 2)
+        #expect(client.statistics.inFlight == 0)
     }
 }

@@ -79,37 +79,6 @@ struct ClockedVendor: Vendor {
     }
 }
 
-/// A vendor with one family per call.
-struct SingleFamilyVendor: Vendor {
-    let facts = VendorFacts(
-        kind: "json",
-        maximumNames: 1,
-        pairsFamilies: false,
-        isBillable: false,
-        defaultPort: 443
-    )
-
-    func request(
-        for lookup: VendorQuery,
-        at server: SocketAddress,
-        now wallSeconds: Int64,
-        entropy: Entropy
-    ) throws(VendorError) -> HTTPRequest {
-        HTTPRequest(url: "https://dns/?type=\(lookup.families)", server: server)
-    }
-
-    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
-    {
-        guard reply.status == 200 else { throw .serverStatus(reply.status) }
-        let text = String(decoding: reply.body, as: UTF8.self)
-        let set = IPAddress(text).map { AddressSet(addresses: [$0], ttl: 60) } ?? .none
-        let isV4 = lookup.families.includesV4
-        return lookup.names.map {
-            VendorAnswer(name: $0, v4: isV4 ? set : nil, v6: isV4 ? nil : set)
-        }
-    }
-}
-
 /// A vendor with a second certificate name.
 struct TwoNamedVendor: Vendor {
     let name: String

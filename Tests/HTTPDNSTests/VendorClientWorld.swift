@@ -35,17 +35,10 @@ extension World {
         let name = try Name(name)
         let deadline = now + time
         return begin {
-            do throws(VendorFailure) {
-                return .success(
-                    try await client.lookUp(
-                        name,
-                        families: families,
-                        route: route,
-                        deadline: deadline
-                    )
-                )
-            } catch {
-                return .failure(error)
+            await withCheckedContinuation { continuation in
+                client.lookUp(name, families, route: route, deadline: deadline) {
+                    continuation.resume(returning: $0)
+                }
             }
         }
     }

@@ -73,7 +73,10 @@ struct DatagramSocketTests {
         let error = await #expect(throws: SocketError.self) {
             try await socket.receive(deadline: patience)
         }
-        #expect(error?.isRefusal == true)
+        guard case .system(_, ECONNREFUSED) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
     }
 
     @ServiceLoop
@@ -234,7 +237,10 @@ struct StreamTests {
         let error = await #expect(throws: SocketError.self) {
             _ = try await StreamConnection.connect(to: closed.address, deadline: patience)
         }
-        #expect(error?.isRefusal == true)
+        guard case .system(_, ECONNREFUSED) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
     }
 
     @ServiceLoop

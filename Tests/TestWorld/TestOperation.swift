@@ -31,19 +31,19 @@ extension World {
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable @ServiceLoop () async -> Value
     ) -> TestOperation<Value> {
-        let errand = TestOperation<Value>(start: now)
-        errand.task = ServiceLoop.task { [self] in
+        let operation = TestOperation<Value>(start: now)
+        operation.task = ServiceLoop.task { [self] in
             let value = await body()
-            errand.end = now
-            errand.value = value
+            operation.end = now
+            operation.value = value
         }
-        return errand
+        return operation
     }
 
     /// Advances the time until the operation has a result, at most by 60 s, and returns the result.
-    package func value<Value: Sendable>(of errand: TestOperation<Value>) async throws -> Value {
-        await drive(until: now + .seconds(60)) { errand.value != nil }
-        guard let value = errand.value else { throw NothingHappens() }
+    package func value<Value: Sendable>(of operation: TestOperation<Value>) async throws -> Value {
+        await drive(until: now + .seconds(60)) { operation.value != nil }
+        guard let value = operation.value else { throw NothingHappens() }
         return value
     }
 }

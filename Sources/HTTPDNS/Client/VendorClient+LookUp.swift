@@ -2,10 +2,10 @@
 package import DNSWire
 package import Net
 
-// MARK: - Asking
+// MARK: - Start
 
 extension VendorClient {
-    /// Completion handler of `ask`.
+    /// Completion handler of `lookUp`.
     package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
     /// Looks up the addresses of `name` in one family.
@@ -18,7 +18,7 @@ extension VendorClient {
     ///   - trace: trace that records the call.
     ///   - cancellation: ends the look-up early; a started call continues.
     ///   - completion: completion handler, called exactly once, possibly before this function returns.
-    package func ask(
+    package func lookUp(
         _ name: Name,
         _ families: Families,
         route: String,
@@ -27,100 +27,18 @@ extension VendorClient {
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion
     ) {
-        let lookUp = begin(name, families, route, deadline, trace, cancellation?.client, completion)
-        cancellation?.whenCancelled { [weak self, weak lookUp] in
-            if let lookUp { self?.withdraw(lookUp) }
-        }
-    }
-
-    /// Looks up addresses for a caller in a task; queries both families if the vendor does not pair
-    /// them.
-    ///
-    /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.
-    package func lookUp(
-        _ name: Name,
-        families: Families,
-        route: String = "",
-        deadline: ContinuousClock.Instant
-    ) async throws(VendorFailure) -> VendorReply {
-        guard families == .both, !facts.pairsFamilies else {
-            return try await result(name, families, route, deadline).get()
-        }
-        let v6 = ServiceLoop.task { [self] in await result(name, .v6, route, deadline) }
-        let v4 = await withTaskCancellationHandler {
-            await result(name, .v4, route, deadline)
-        } onCancel: {
-            v6.cancel()
-        }
-        return try Self.joined(v4, await v6.value)
-    }
-
-    /// Merges the replies of two calls, one for each family.
-    ///
-    /// If only one call succeeded, its reply is returned if it has addresses or is NXDOMAIN.
-    ///
-    /// - Throws: `VendorFailure` otherwise.
-    private static func joined(
-        _ v4: Result<VendorReply, VendorFailure>,
-        _ v6: Result<VendorReply, VendorFailure>
-    ) throws(VendorFailure) -> VendorReply {
-        switch (v4, v6) {
-        case (.success(var first), .success(let second)):
-            first.answer.v6 = second.answer.v6
-            if second.answer.isNXDomain || first.answer.denial == nil {
-                first.answer.denial = second.answer.denial
-            }
-            first.duration = max(first.duration, second.duration)
-            first.failedTries += second.failedTries
-            first.wasMerged = first.wasMerged && second.wasMerged
-            return first
-        case (.success(var reply), .failure(let failure)),
-            (.failure(let failure), .success(var reply)):
-            guard !reply.answer.isEmpty || reply.answer.isNXDomain else { throw failure }
-            reply.failedTries += failure.tries
-            return reply
-        case (.failure(let failure), .failure(let other)):
-            throw VendorFailure(reason: failure.reason, tries: failure.tries + other.tries)
-        }
-    }
-
-    private func begin(
-        _ name: Name,
-        _ families: Families,
-        _ route: String,
-        _ deadline: ContinuousClock.Instant,
-        _ trace: Trace? = nil,
-        _ client: AnyHashable? = nil,
-        _ completion: @escaping Completion
-    ) -> PendingLookup {
         let question = BatchQueue.Question(
             name: name,
             families: facts.pairsFamilies ? .both : families
         )
         let lookUp = PendingLookup(question, start: clocks.now(), deadline: deadline, completion)
         counters.calls += 1
-        if let reason = enqueue(lookUp, of: client, wanted: families, route, trace) {
-            finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
+        if let reason = enqueue(lookUp, of: cancellation?.client, wanted: families, route, trace) {
+            return finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
         }
-        return lookUp
-    }
-
-    /// Starts one look-up and waits for its result; fails if the task is cancelled.
-    private func result(
-        _ name: Name,
-        _ families: Families,
-        _ route: String,
-        _ deadline: ContinuousClock.Instant
-    ) async -> Result<VendorReply, VendorFailure> {
-        let waiter = Waiter()
-        var result: Result<VendorReply, VendorFailure>?
-        let lookUp = begin(name, families, route, deadline) {
-            result = $0
-            waiter.resume(.ready)
+        cancellation?.whenCancelled { [weak self, weak lookUp] in
+            if let lookUp { self?.cancel(lookUp) }
         }
-        if await waiter.wait(until: nil) == .cancelled { cancel(lookUp) }
-        guard let result else { preconditionFailure("a look-up ended without a result") }
-        return result
     }
 
     /// Joins `lookUp` to a pending name, or queues the name or starts its call.
@@ -193,7 +111,7 @@ extension VendorClient {
     }
 }
 
-// MARK: - The queue
+// MARK: - Queue
 
 extension VendorClient {
     /// Starts calls for queued names, as far as the limit of calls in flight permits.
@@ -260,7 +178,7 @@ extension VendorClient {
     }
 }
 
-// MARK: - Ends
+// MARK: - End
 
 extension VendorClient {
     /// Completes one look-up and counts its result.
@@ -295,28 +213,14 @@ extension VendorClient {
     ///
     /// The only look-up of a call in flight is not cancelled: the call is charged anyway, and its
     /// answer is stored in the cache.
-    private func withdraw(_ lookUp: PendingLookup) {
+    private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),
             name.call == nil || name.lookUps.count > 1
         else { return }
-        cancel(lookUp)
-    }
-
-    /// Cancels `lookUp`; also cancels its call if no other look-up needs the call.
-    private func cancel(_ lookUp: PendingLookup) {
-        finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
-        guard let name = pending[lookUp.question], name.lookUps.contains(where: { $0 === lookUp })
-        else {
-            return
-        }
         name.lookUps.removeAll { $0 === lookUp }
-        guard name.lookUps.isEmpty else { return }
-        let call = name.call
-        forget(name)
-        guard let call, call.names.isEmpty else { return }
-        end(call)
-        giveUp(call)
+        if name.lookUps.isEmpty { forget(name) }
+        finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
     }
 
     /// Removes a name without look-ups from the queue or its call.

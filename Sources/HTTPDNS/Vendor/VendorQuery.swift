@@ -58,9 +58,6 @@ package struct VendorAnswer: Sendable, Hashable {
         self.denial = denial
     }
 
-    /// True if the vendor reports NXDOMAIN.
-    package var isNXDomain: Bool { denial?.kind == .nxDomain }
-
     /// True if no family has an address.
     package var isEmpty: Bool {
         (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)

@@ -10,9 +10,6 @@ package struct ReceivedDatagram: Sendable {
     /// Control message with the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Address of the sender.
-    package var clientAddress: SocketAddress? { SocketAddress(client) }
-
     /// Copy of the datagram without its contents, sufficient to reply to the sender.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self

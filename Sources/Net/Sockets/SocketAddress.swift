@@ -28,12 +28,6 @@ package struct SocketAddress: Sendable, Hashable {
 
     /// True for the wildcard address 0.0.0.0 or `::`.
     package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
-
-    /// Wildcard address of the same family with port 0, for client sockets.
-    package var anyOfSameFamily: SocketAddress {
-        SocketAddress(octets: [UInt8](repeating: 0, count: octets.count), port: 0)
-            ?? self
-    }
 }
 
 // MARK: - Text

@@ -52,11 +52,6 @@ package enum SocketError: Error, Hashable {
         guard case .system(_, let code) = self else { return false }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }
-
-    /// True if the peer's host has refused: no process listens at the port.
-    package var isRefusal: Bool {
-        if case .system(_, ECONNREFUSED) = self { true } else { false }
-    }
 }
 
 extension SocketError: CustomStringConvertible {

@@ -114,7 +114,7 @@ package final class VendorStage {
             let others = vendors.dropFirst()
             return ask(others, question, match, until: end, trace, cancellation, completion)
         }
-        vendor.ask(
+        vendor.lookUp(
             name,
             families,
             route: route,
