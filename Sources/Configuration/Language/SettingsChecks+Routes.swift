@@ -40,7 +40,6 @@ extension Settings {
         }
     }
 
-    /// Checks that each name in a list is defined and occurs once.
     private func checkNames(
         _ names: [String],
         at path: String,
@@ -65,7 +64,7 @@ extension Settings {
         }
     }
 
-    /// Checks that each exception is below a domain of the route, and is not one of its domains.
+    /// Checks that each exception is below a domain of the route.
     private func checkExceptions(
         of route: RouteSettings,
         _ path: String,

@@ -12,14 +12,13 @@ package struct BaiduSettings: Sendable, Equatable {
     /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain.
+    /// Name or IP address in the certificate.
     package var tlsName = Baidu.defaultTLSName
 
     package init() {}
 }
 
 extension VendorSettings {
-    /// Baidu account, or defaults for another kind; setting it sets the kind.
     var baidu: BaiduSettings {
         get { if case .baidu(let settings) = account { settings } else { BaiduSettings() } }
         set { account = .baidu(newValue) }

@@ -12,14 +12,13 @@ package struct VolcengineSettings: Sendable, Equatable {
     /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain.
+    /// Name or IP address in the certificate.
     package var tlsName = Volcengine.defaultTLSName
 
     package init() {}
 }
 
 extension VendorSettings {
-    /// Volcengine account, or defaults for another kind; setting it sets the kind.
     var volcengine: VolcengineSettings {
         get {
             if case .volcengine(let settings) = account { settings } else { VolcengineSettings() }
