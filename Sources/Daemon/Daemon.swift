@@ -239,7 +239,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket, with root privileges: only root can set any group.
+    /// Opens the control socket, before root privileges are dropped: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {

@@ -17,7 +17,7 @@ protocol SettingsNamedEntry: Sendable {
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns the reason why `node` of a later file cannot extend this entry.
+    /// Returns the reason why `node` of a later file cannot extend this entry; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     /// One entry of each kind, for the manual.

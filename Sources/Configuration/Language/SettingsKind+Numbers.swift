@@ -45,7 +45,7 @@ private struct Scale: Sendable {
         hasBareZero: false
     )
 
-    /// Returns the value in the smallest unit.
+    /// Reads a number with a unit, and returns it in the smallest unit.
     func read(_ text: String) throws(Mismatch) -> Int {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let rest = text.dropFirst(digits.count).drop { $0 == " " }

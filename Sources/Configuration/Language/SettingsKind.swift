@@ -18,7 +18,7 @@ struct SettingsKind<Value: Sendable>: Sendable {
 
 /// Reason why a text is not a valid value.
 struct Mismatch: Error {
-    /// Nil if the text is simply of another kind.
+    /// Error message; nil if the text is simply of another kind.
     var message: String?
 
     var hint: String?

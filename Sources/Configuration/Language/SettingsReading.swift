@@ -2,7 +2,7 @@
 
 /// State of reading the settings: errors, warnings, and places of values.
 struct SettingsReading {
-    /// Maximum number of recorded errors; and of warnings, which are then dropped.
+    /// Maximum number of recorded errors, and of recorded warnings.
     static let maximumProblems = 100
 
     let files: [String]

@@ -2,8 +2,8 @@
 
 /// Builds the tree of a YAML text, and refuses YAML features that settings do not need.
 ///
-/// Without aliases, a text cannot expand in memory. Errors are reported together; a syntax error
-/// ends the reading.
+/// Anchors, aliases, tags, keys that are not plain text, duplicate keys and a second document are
+/// errors. Without aliases, a text cannot expand in memory. A syntax error ends the reading.
 struct YAMLReader {
     /// Maximum length of a text, in octets (16 MiB): 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20

@@ -29,7 +29,6 @@ package struct DomainPattern: Sendable, Hashable {
 // MARK: - Text
 
 extension DomainPattern: CustomStringConvertible {
-    /// Reads a pattern.
     init(reading text: String) throws(Mismatch) {
         let name: Substring
         if text.hasPrefix("=") {

@@ -7,7 +7,7 @@ package struct Settings: Sendable, Equatable {
     /// Listen addresses, for UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// True if the files do not contain `listen`: then a default address may be missing.
+    /// True if the files do not contain `listen`; the machine may then lack a default address.
     package var listenMark = DefaultMark(isDefault: true)
 
     /// Networks whose clients may send queries; other clients get REFUSED.

@@ -7,7 +7,7 @@ package import Net
 /// Each kind has a file `VendorTables+….swift`; the vendor's API is in the module `HTTPDNS`. A new
 /// vendor needs these two files, a case of `VendorKind` and a case of `VendorSettings.Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual.
+    /// Paragraph of the manual above the kind's example.
     static var about: String { get }
 
     /// Options that this kind does not share, or that have another meaning for it.

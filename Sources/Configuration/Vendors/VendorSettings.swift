@@ -17,7 +17,7 @@ package struct VendorSettings: Sendable, Equatable {
     /// Servers with ports, in order of preference.
     package var servers: [SocketAddress] = []
 
-    /// Client address sent to the vendor; nil: it uses the source address of the call.
+    /// Client address sent to the vendor; nil: the vendor uses the source address of the call.
     package var clientSubnet: IPAddress?
 
     /// Time limit for one call.

@@ -22,7 +22,7 @@ package struct AlibabaSettings: Sendable, Equatable {
     /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate; nil: either of the documented ones.
+    /// Name or IP address that the certificate must contain; nil: either of the documented ones.
     package var tlsName: String?
 
     /// Region of the account's users.

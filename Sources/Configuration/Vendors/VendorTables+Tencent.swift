@@ -26,7 +26,7 @@ package struct TencentSettings: Sendable, Equatable {
     /// True if calls carry an expiry time.
     package var authExpiry = false
 
-    /// Name in the certificate; nil: the IP address of the server.
+    /// Name that the certificate must contain; nil: the IP address of the server.
     package var tlsName: String?
 
     /// Service that lists the servers; nil: the servers in the settings are used.

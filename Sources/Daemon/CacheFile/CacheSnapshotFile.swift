@@ -94,7 +94,7 @@ struct CacheSnapshotFile: Sendable {
         _ leavesOut: @escaping (Question) -> Bool,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // Both times are rounded down; no TTL may become longer.
+        // One more second: both times are rounded down, and no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,

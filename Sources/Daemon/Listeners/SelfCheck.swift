@@ -176,7 +176,8 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Local address for queries to this listen address; nil if no interface has it now.
+    /// Local address for queries to this listen address; nil if no interface has it now,
+    /// because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil
