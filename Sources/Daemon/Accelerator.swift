@@ -11,7 +11,7 @@ internal import Net
 
 /// Acceleration: lets the kernel answer cached queries from loopback clients.
 ///
-/// Queries answered by the kernel are counted here once a second, and before counters are read.
+/// Answers of the kernel are counted once a second, and before counters are read.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -19,7 +19,7 @@ final class Accelerator: ManagedAccelerator {
     /// Recent queries: one record per second for all answers to a question.
     package nonisolated let recent = RecentQueries()
 
-    /// The loaded kernel program; nil if acceleration is off.
+    /// Nil if acceleration is off.
     private(set) var kernel: KernelAnswers?
 
     private var obstacle = "not started"
@@ -32,20 +32,18 @@ final class Accelerator: ManagedAccelerator {
     private let logger: Logger
     private var sweeping: Task<Void, Never>?
 
-    /// Latest settings and addresses, stored until the program is loaded.
     private var latest: (settings: Settings, addresses: [SocketAddress])?
     private var isStopped = false
 
-    /// True if the query log is on, so that workers must see every query.
     private var isLogged = false
 
     /// Assumed latency of kernel answers, which are not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Interval between two collections; also the delay of cache hit counts.
+    /// Interval between two collections of the kernel's hit counts.
     private static let interval: Duration = .seconds(1)
 
-    /// Maximum recent-query records per collection, for the most frequent questions.
+    /// Maximum records per collection, for the most frequent questions.
     private static let mostRecords = 256
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -58,8 +56,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Starts to load the kernel program, if the settings enable acceleration.
     ///
-    /// Loading takes 100 ms on a thread, which inherits the present capabilities; afterwards none
-    /// are needed.
+    /// Loading takes 100 ms on a thread, which inherits the present capabilities.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
@@ -88,7 +85,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits until the program is loaded, and lets the kernel answer queries to `addresses`.
+    /// Waits for the program, and lets the kernel answer queries to `addresses`.
     ///
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
@@ -96,7 +93,6 @@ final class Accelerator: ManagedAccelerator {
         go(by: settings, at: addresses)
         var made: Loaded?
         for await result in loading.results { made = result }
-        // The thread has sent its result and is about to end.
         loading.thread.join()
         self.loading = nil
         guard !isStopped, let made else { return }
@@ -114,7 +110,6 @@ final class Accelerator: ManagedAccelerator {
         if let latest { go(by: latest.settings, at: latest.addresses) }
         cache.setMirror(kernel)
         sweeping = ServiceLoop.task { [clocks] in
-            // Ends only when cancelled.
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil { self.collect() }
         }
     }
@@ -132,8 +127,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings and addresses.
     ///
-    /// The kernel answers an address family only if `allow` contains all of its loopback addresses;
-    /// otherwise the workers apply `allow`.
+    /// The kernel answers an address family only if `allow` contains all of its loopback addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -197,7 +191,6 @@ final class Accelerator: ManagedAccelerator {
 }
 
 extension IPPrefix {
-    /// True if the network contains all of 127.0.0.0/8.
     fileprivate var containsLoopback: Bool {
         contains(IPv4Address(value: 0x7F00_0000)) && contains(IPv4Address(value: 0x7FFF_FFFF))
     }

@@ -7,7 +7,7 @@ internal import Net
 
 extension Daemon {
     /// Loads libcurl and the system's CA certificates on a thread, if needed: this takes
-    /// milliseconds and 6 MiB, and clients are answered meanwhile.
+    /// milliseconds and 6 MiB.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
         guard starter == nil, needsHTTP || needsTrust else { return }

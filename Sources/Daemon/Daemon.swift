@@ -11,11 +11,8 @@ package import Net
 internal import Resolver
 
 /// Life cycle of the daemon: bind, start, notify systemd, answer until a signal, drain.
-///
-/// Reloading is in the folder `Reload`.
 @ServiceLoop
 package final class Daemon {
-    /// Current components; replaced by a reload.
     var components: Components
     package let logger: Logger
 
@@ -26,31 +23,26 @@ package final class Daemon {
     let network: NetworkReaction
     let accelerator: Accelerator
 
-    /// Network, clocks and system calls for all assemblies.
     let dependencies: Dependencies
 
     let source: SettingsSource
 
-    /// Hosts files, reread when they change.
     var hosts: HostsFiles
 
-    /// Snapshot file of the cache; nil if not configured.
+    /// Nil if no snapshot is configured.
     var cacheFile: CacheFile?
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Removal of cache entries that a reload made invalid, while it runs.
+    /// Running removal of cache entries that a reload made invalid.
     var sweeping: Task<Int, Never>?
 
-    /// True if the daemon is stopping and accepts no reload.
     private(set) var isStopping = false
 
-    /// Merged and paired lookups of removed vendors.
     var mergedOfFormerVendors: UInt64 = 0
 
     private(set) var misses: MissQueue?
 
-    /// Handler of the control socket.
     private(set) var `operator`: ControlHandler?
 
     private(set) lazy var scrapePoints = ScrapePoints(logger: logger) { [unowned self] in
@@ -64,10 +56,10 @@ package final class Daemon {
 
     var life = MetricsReport.Life()
 
-    /// Thread that loads libcurl and the system's CA certificates.
+    /// Thread of `prepareHTTP`.
     var starter: WorkerThread?
 
-    /// Start of acceleration; awaited at the end, because its thread must not outlive the daemon.
+    /// Awaited at the end, because the thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
@@ -77,7 +69,7 @@ package final class Daemon {
 
     static let dumpedQueries = 100
 
-    /// Makes the daemon's components; binds nothing yet.
+    /// Makes the components; binds nothing yet.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -86,7 +78,7 @@ package final class Daemon {
         try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
     }
 
-    /// Makes the daemon with a real or simulated system.
+    /// Makes the components with a real or simulated system.
     package init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -129,7 +121,7 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Before any query is answered: hosts files override other answers.
+            // Before any query is answered, because hosts files override other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = try Self.missQueue(for: handler, own)
@@ -143,7 +135,6 @@ package final class Daemon {
                 own: own
             )
             try listenerManager.serve(bound, by: handlers)
-            // The start waits for acceleration only if it is required.
             if components.settings.accelerate.loopback == .required {
                 try await accelerate()
             }
@@ -169,7 +160,6 @@ package final class Daemon {
         startObservation()
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
-            // Ends only when cancelled.
             try? await self.feedWatchdog()
         }
         logger.notice("\(readiness), version \(Product.version)")
@@ -187,7 +177,6 @@ package final class Daemon {
         watchdog.cancel()
         await drain()
         control.cancel()
-        // The task removes the socket file.
         await control.value
         return 0
     }
@@ -204,10 +193,9 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops capabilities after the privileged calls, for this thread and threads started later.
+    /// Drops capabilities for this thread and for threads started later.
     ///
-    /// The thread that loads the kernel program keeps them.  If a seccomp filter of the service
-    /// manager prevents the call, the daemon continues with its capabilities.
+    /// If a seccomp filter of the service manager prevents the call, the daemon keeps them.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -223,7 +211,6 @@ package final class Daemon {
         )
     }
 
-    /// Notifies the systemd watchdog while the daemon answers the health check.
     private func feedWatchdog() async throws(CancellationError) {
         guard let interval = ServiceManager.watchdogInterval else { return }
         let check = SelfCheck(asking: own, clocks: components.clocks, logger: logger)
@@ -232,9 +219,7 @@ package final class Daemon {
         }
     }
 
-    /// Starts metrics and the query log, if configured.
-    ///
-    /// A failure does not stop the daemon: name resolution is more important.
+    /// Starts metrics and the query log; a failure does not stop the daemon.
     private func startObservation() {
         do throws(MetricsListenError) {
             let settings = components.settings.metrics
@@ -245,7 +230,6 @@ package final class Daemon {
         queryLog.use(components.settings.log.queries)
     }
 
-    /// Logs the flight recorder and the latest queries not answered from the cache.
     private func dumpRecords() async {
         log?.dump()
         let recent = RecentReader.all(of: state.recent)
@@ -286,7 +270,6 @@ package final class Daemon {
             do throws(SocketError) {
                 try await server.run()
             } catch .cancelled, .closed {
-                // The daemon is stopping.
             } catch {
                 logger.error("control: \(error); restart the daemon to use httpdnsctl again")
             }
@@ -305,11 +288,10 @@ package final class Daemon {
         stopVendors()
         accelerator.stop()
         listenerManager.close()
-        // The workers' last misses are also pending queries.
         misses?.handleAll()
         starter?.join()
         let deadline = components.clocks.now() + Self.drainTime
-        // In parallel with the pending queries: a slow vendor must not prevent the snapshot.
+        // A slow vendor must not prevent the snapshot.
         let keeping = ServiceLoop.task { [cacheFile, sweeping] in
             _ = await sweeping?.value
             await cacheFile?.finish(by: deadline)

@@ -8,9 +8,8 @@ internal import Resolver
 
 /// Reaction to a change of the network and to a resume from system sleep.
 ///
-/// Connections of the old network would not respond for minutes, and cached answers may suit the
-/// old network only.  Connections are closed, pending calls are sent again, and cache entries are
-/// marked stale.
+/// Connections of the old network would not respond for minutes: they are closed, and pending calls
+/// are sent again.  Cached answers may suit the old network only: they are marked stale.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -47,7 +46,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts to an event in one turn of the service loop, so that nothing is sent in between.
+    /// Reacts in one turn of the service loop, so that nothing is sent in between.
     ///
     /// A large cache is marked stale in later turns.
     func react(to event: String) {

@@ -4,10 +4,7 @@ import Testing
 
 @testable import Configuration
 
-/// A Python process that validates settings against `config/httpdnsd.schema.json`.
-///
-/// All texts of the settings reader's tests are validated too, so that both agree on the same
-/// cases.
+/// A Python process that validates the reader's test texts against `config/httpdnsd.schema.json`.
 final class SchemaJudge: @unchecked Sendable {
     /// The validator of this process; nil without Python or its `jsonschema`.
     static let shared: SchemaJudge? = try? SchemaJudge()
@@ -41,13 +38,12 @@ final class SchemaJudge: @unchecked Sendable {
         guard answer() == "ready" else { throw Silent() }
     }
 
-    /// The path of the schema.
     static var file: String {
         "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
             + "/config/httpdnsd.schema.json"
     }
 
-    /// Returns the validator's complaint about a tree; empty if it is valid.
+    /// Returns the complaint about a tree; empty if it is valid.
     func complaint(about root: YAMLNode) -> String {
         lock.withLock {
             questions.fileHandleForWriting.write(Data((JSONText.inline(root) + "\n").utf8))
@@ -55,7 +51,6 @@ final class SchemaJudge: @unchecked Sendable {
         }
     }
 
-    /// Returns the next line, decoded from JSON; nil at the end.
     private func answer() -> String? {
         var line = Data()
         while let octet = try? answers.fileHandleForReading.read(upToCount: 1), !octet.isEmpty {
@@ -65,7 +60,7 @@ final class SchemaJudge: @unchecked Sendable {
         return try? JSONDecoder().decode(String.self, from: line)
     }
 
-    /// Compares the schema with the reader: it accepts what the reader accepts, and refuses invalid
+    /// Compares schema and reader: the schema accepts what the reader accepts, and refuses invalid
     /// types, words and keys.
     static func compare(_ octets: [UInt8], with problems: [String]) {
         let text = YAMLReader(octets)

@@ -9,7 +9,6 @@ import Testing
 
 @Suite("The settings reference file")
 struct SettingsContractTests {
-    /// A file that uses every option.
     private static let contract = """
         listen: ["127.0.0.1:53", "[::1]:53"]        # UDP and TCP on each
         allow: ["127.0.0.0/8", "::1/128"]           # clients with access; others get REFUSED

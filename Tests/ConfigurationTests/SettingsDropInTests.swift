@@ -11,12 +11,11 @@ struct SettingsDropInTests {
         zip(["f", "g", "h"], texts).map { SettingsFile(name: $0, octets: [UInt8]($1.utf8)) }
     }
 
-    /// Returns the settings of valid files.
     private func settings(_ texts: String...) throws -> Settings {
         try Settings(parsing: files(texts), environment: SettingsEnvironment())
     }
 
-    /// Returns the printed errors of files; empty if they are valid.
+    /// Returns the printed errors; empty if the files are valid.
     private func problems(_ texts: String...) -> [String] {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: files(texts), environment: SettingsEnvironment())

@@ -140,7 +140,6 @@ struct SettingsManualTests {
         return [UInt8](bare.joined(separator: "\n").utf8)
     }
 
-    /// Loads `text` and checks that every error has a place inside the text.
     private func expectErrorsInside(_ text: [UInt8]) {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: text, fileName: "f", environment: SettingsEnvironment())
@@ -251,7 +250,6 @@ struct SettingsManualTests {
         )
     }
 
-    /// Checks that `loaded` is printed as equal settings that print the same again.
     private func expectRoundTrip(_ loaded: Settings) throws {
         let text = loaded.effectiveText
         let again = try settings(of: text)

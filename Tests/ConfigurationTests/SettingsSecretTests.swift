@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Secrets are read from protected files and never printed")
 struct SettingsSecretTests {
-    /// Returns a vendor with these options, and a route that uses it.
     private func vendor(_ options: String) -> String {
         isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
             + "vendors: {t: {kind: tencent, \(options)}}\n"
@@ -29,7 +28,7 @@ struct SettingsSecretTests {
     @Test("a credential is read from systemd's directory")
     func credential() throws {
         let folder = try TemporaryFolder()
-        // systemd protects the directory, so the mode of the file is irrelevant.
+        // systemd protects the directory, so the mode is irrelevant.
         _ = try folder.write(token, to: "tencent-token", mode: 0o644)
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)

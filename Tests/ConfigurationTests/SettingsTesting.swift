@@ -11,7 +11,7 @@ func problems(
     problems(in: [UInt8](text.utf8), environment: environment)
 }
 
-/// Returns the printed errors of octets that need not be valid text.
+/// Returns the printed errors of octets, which may be invalid text.
 func problems(
     in octets: [UInt8],
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -26,7 +26,6 @@ func problems(
     return found
 }
 
-/// Returns the settings of a valid text.
 func settings(
     of text: String,
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -55,7 +54,6 @@ struct BadText: Sendable, CustomTestStringConvertible {
 }
 
 extension Settings {
-    /// The settings without line numbers.
     var withoutPlaces: Settings {
         var copy = self
         copy.warnings = []
@@ -66,5 +64,4 @@ extension Settings {
     }
 }
 
-/// Returns the printed form of values.
 func texts(_ values: [some Any]) -> [String] { values.map { "\($0)" } }

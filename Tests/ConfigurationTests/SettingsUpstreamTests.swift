@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Settings of upstreams: protocols, names and addresses")
 struct SettingsUpstreamTests {
-    /// Returns an upstream named `a` with these options.
     private static func entry(_ options: String) -> String {
         "upstreams: [{name: a, \(options)}]"
     }

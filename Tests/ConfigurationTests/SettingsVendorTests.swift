@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Settings of vendors by kind")
 struct SettingsVendorTests {
-    /// A directory with one secret file of each form.
     private let folder: TemporaryFolder
 
     init() throws {
@@ -21,8 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// Returns a file with one vendor and one route to it; `$hex` refers to the secret in the file
-    /// `hex`.
+    /// Returns a file with one vendor and a route to it; `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -32,7 +30,7 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Returns the problems without their columns, which depend on the length of temporary paths.
+    /// Returns the problems without columns, which depend on temporary paths.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""

@@ -30,7 +30,6 @@ private final class Harness: Sendable {
     var log: LogSink { made.withLock { $0 } ?? LogSink(LogSettings()) }
     var logger: Logger { log.logger }
 
-    /// Returns the lines since the last call.
     func told() -> [String] {
         lines.withLock { lines in
             defer { lines = [] }
@@ -169,7 +168,6 @@ struct LogSinkTests {
         #expect(harness.told() == [])
     }
 
-    /// Logs a failure as an upstream server does.
     private func fail(_ harness: Harness, _ server: String, level: Logger.Level = .warning) {
         harness.logger.log(
             level: level,

@@ -25,7 +25,6 @@ final class Run {
         file.onLoad = { [weak self] in self?.hot = $0 }
     }
 
-    /// Starts and waits until the snapshot file has been read.
     func start() async {
         file.start()
         await hours.rest()
@@ -56,7 +55,6 @@ final class Run {
 }
 
 extension CachedAnswer {
-    /// Returns an answer with one address.
     static func address(
         _ name: String,
         ttl: UInt32 = 600,
@@ -82,7 +80,6 @@ extension CachedAnswer {
     }
 }
 
-/// Returns the names of the files in a directory.
 func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }

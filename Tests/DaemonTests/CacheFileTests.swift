@@ -22,7 +22,6 @@ struct CacheFileTests {
         folder = try TemporaryFolder()
     }
 
-    /// Fills the cache of a run and ends the run.
     @ServiceLoop
     @discardableResult
     func life(_ fill: (Run) async throws -> Void) async throws -> Run {
@@ -250,7 +249,6 @@ struct CacheFileTests {
         #expect(line.contains("chmod 600"))
         #expect(try read(path) == Array("somebody's".utf8))
 
-        // After its mode is corrected at run time, the file is written in the next turn.
         chmod(path, 0o600)
         await run.finish()
         #expect(run.file.numbers.latest?.entries == 1)

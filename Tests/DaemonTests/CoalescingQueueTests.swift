@@ -8,7 +8,6 @@ import Testing
 struct CoalescingQueueTests {
     init() { ServiceLoop.start() }
 
-    /// An event that the test triggers.
     @ServiceLoop
     private final class Work {
         private(set) var begun = 0

@@ -17,7 +17,6 @@ struct HostsFilesTests {
 
     // MARK: - Lines
 
-    /// Returns the addresses of a name in a hosts text.
     private static func addresses(of name: String, in text: String) throws -> [String]? {
         var table = HostsTable()
         _ = table.add(hostsFile: [UInt8](text.utf8))
@@ -81,7 +80,6 @@ struct HostsFilesTests {
 
     // MARK: - Files
 
-    /// A hosts file reader with its resulting table and log.
     @ServiceLoop
     private final class Fixture {
         let folder: TemporaryFolder
@@ -109,7 +107,6 @@ struct HostsFilesTests {
             continuation.resume()
         }
 
-        /// Waits until a name has these addresses.
         func wait(for text: String, _ addresses: [String]?) async throws {
             let name = try Name(text)
             let isDone: (HostsTable) -> Bool = { table in

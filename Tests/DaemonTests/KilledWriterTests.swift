@@ -9,15 +9,12 @@ import Testing
 @testable import Daemon
 
 /// A process that writes snapshots until it kills itself.
-///
-/// After SIGKILL none of its code runs.
 private enum Writer {
     /// Answers in each snapshot; enough for several writes.
     static let entries = 300
 
-    /// Writes repeatedly, and kills the process after this number of checks of its file.
+    /// Writes repeatedly; kills the process after `looks` checks of its file.
     static func run(_ path: String, looks: Int) throws {
-        // The two busy threads yield the processor to other programs.
         nice(19)
         let now = Clock.now
         let cache = AnswerCache(limit: 1 << 20, origin: now, seed: 3)

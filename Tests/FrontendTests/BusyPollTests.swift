@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Busy polling of a worker before it sleeps")
 struct BusyPollTests {
-    /// A worker that gets its next queries after given times.
     struct Worker {
         var lookout = BusyPoll()
         var looksInVain = 0
@@ -52,8 +51,7 @@ struct BusyPollTests {
     func `if polls never succeed, as on a single processor, polling becomes rare`() {
         var worker = Worker()
         for _ in 0..<100_000 {
-            // A sleeping worker is woken soon. A polling worker finds nothing, because the client
-            // cannot run.
+            // A sleeping worker is woken soon; a polling worker prevents the client from running.
             worker.waits(1, worker.lookout.isAwake ? .microseconds(35) : .microseconds(15))
         }
         #expect(worker.looksInVain < 100_000 / 1000)
@@ -72,7 +70,6 @@ struct BusyPollTests {
             worker.waits(1, isQuick ? .microseconds(15) : .microseconds(45))
         }
         #expect(worker.looksInVain <= quick / 4)
-        // Some polls were unsuccessful: the bound does not hold merely because there were no polls.
         #expect(worker.looksInVain > 0 || seed > 4)
     }
 }

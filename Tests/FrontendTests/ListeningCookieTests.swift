@@ -28,12 +28,10 @@ struct ListeningCookieTests {
         )
     }
 
-    /// Returns a query with EDNS options.
     private static func asking(_ options: EDNSOption...) throws -> [UInt8] {
         try query("www.example.com", id: 7) { $0.edns = EDNS(options: options) }
     }
 
-    /// Returns the reply of the query handler to octets.
     @ServiceLoop
     private static func reply(_ octets: [UInt8], _ asker: ClientContext) throws -> Message {
         let harness = ListenerHarness()

@@ -11,7 +11,6 @@ import Testing
 struct ListeningDeskTests {
     init() { ServiceLoop.start() }
 
-    /// Returns the reply to a query, after waiting if necessary.
     @ServiceLoop
     private static func reply(
         _ octets: [UInt8],

@@ -35,7 +35,6 @@ struct ListeningPatienceTests {
             try await client.write(octets, deadline: Clock.now + patience)
         }
 
-        /// Sends a query and reads the reply.
         @discardableResult
         func ask(
             _ id: UInt16 = 1,
@@ -47,12 +46,10 @@ struct ListeningPatienceTests {
             return reply
         }
 
-        /// Lets the server do its pending work.
         func settle() async {
             for _ in 0..<200 { await Task.yield() }
         }
 
-        /// Returns true after the server has closed the connection.
         func isEnded() async throws -> Bool {
             try await ListeningSessionTests.read(from: client).isEmpty
         }

@@ -16,7 +16,7 @@ struct ListeningRateTests {
         .v6(IPv6Address(high: 0x2001_0DB8_0000_0000 + network, low: host))
     }
 
-    /// Returns the decisions for a number of queries at one time.
+    /// Returns the decisions for `count` queries at one time.
     private func ask(
         _ limit: RateLimit,
         _ address: IPAddress,

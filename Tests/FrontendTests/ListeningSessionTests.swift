@@ -42,7 +42,7 @@ struct ListeningSessionTests {
         )
     }
 
-    /// Reads this number of replies, or up to the end.
+    /// Reads `count` replies, or up to the end.
     @ServiceLoop
     static func read(
         _ count: Int = .max,
@@ -202,7 +202,7 @@ struct ListeningSessionTests {
         defer { server.stop() }
         var clients = [first]
         for _ in 0..<TCPLimits.connectionsPerClient {
-            // A reply shows that the connection was accepted, in this order.
+            // A reply shows that the connection was accepted.
             clock.advance(by: .milliseconds(1))
             let last = clients[clients.count - 1]
             try await last.write(

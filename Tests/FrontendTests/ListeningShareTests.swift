@@ -33,7 +33,7 @@ struct ListeningShareTests {
                 framed(query("slow.n\(number).example.com")),
                 deadline: Clock.now + Self.patience
             )
-            // The pending query shows that the connection was accepted, in this order.
+            // The pending query shows that the connection was accepted.
             await harness.upstream.crowd(of: number + 1)
             clients.append(
                 try await StreamConnection.connect(

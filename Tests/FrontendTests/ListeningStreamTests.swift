@@ -12,8 +12,7 @@ struct ListeningStreamTests {
 
     private static let patience: Duration = .seconds(300)
 
-    /// Returns the replies to a client that sends `octets` in one write and then closes its sending
-    /// side.
+    /// Returns the replies to a client that sends `octets` and then closes its sending side.
     @ServiceLoop
     private static func replies(
         to octets: [UInt8],

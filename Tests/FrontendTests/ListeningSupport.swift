@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Frontend
 
-/// An upstream that answers only when the test releases it, so that answers can be reordered.
+/// Upstream that answers only when the test releases it, so that answers can be reordered.
 final class HeldUpstream: Forwarding {
     let name = "held"
     let url = "scripted"
@@ -30,7 +30,6 @@ final class HeldUpstream: Forwarding {
         ServiceLoop.task { [self] in completion(.success(await answer(query.question.name))) }
     }
 
-    /// Returns the answer for a name after its release.
     private func answer(_ name: Name) async -> Message {
         if name.labels.first(where: { _ in true }).map(Array.init) == Array("slow".utf8) {
             await withCheckedContinuation { continuation in
@@ -48,20 +47,17 @@ final class HeldUpstream: Forwarding {
         return message
     }
 
-    /// Waits until this number of queries is held.
     func crowd(of count: Int) async {
         guard waiting.count < count else { return }
         await withCheckedContinuation { watcher = (count, $0) }
     }
 
-    /// Answers all held queries.
     func release() {
         for continuation in waiting.values { continuation.resume() }
         waiting = [:]
     }
 }
 
-/// A query handler with a cache and an upstream.
 @ServiceLoop
 final class ListenerHarness {
     let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
@@ -70,7 +66,6 @@ final class ListenerHarness {
     let resolver: Resolver
 
     init() {
-        // The clock does not advance, so no deadline passes on a busy machine.
         let clocks = StandingClock().clocks
         resolver = Resolver(
             routes: RouteTable(),
@@ -82,7 +77,6 @@ final class ListenerHarness {
         handler = QueryHandler(cache: cache, resolver: resolver, clocks: .system)
     }
 
-    /// Stores an address in the cache.
     func store(
         _ name: String,
         ttl: UInt32 = 300,
@@ -117,10 +111,9 @@ final class ListenerHarness {
     }
 }
 
-/// A clock that only a test advances.
+/// Clock that only a test advances.
 @ServiceLoop
 final class StandingClock {
-    /// A pending timer.
     private final class Timer: Cancellable {
         let end: ContinuousClock.Instant
         var action: (@ServiceLoop () -> Void)?
@@ -136,7 +129,6 @@ final class StandingClock {
     private(set) var now = Clock.now
     private var timers: [Timer] = []
 
-    /// The clocks for the tested code.
     var clocks: Clocks {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
@@ -149,7 +141,7 @@ final class StandingClock {
         )
     }
 
-    /// Advances the time and fires the timers that are due.
+    /// Advances the time, and fires the timers that are due.
     func advance(by duration: Duration) {
         now += duration
         let due = timers.filter { $0.end <= now }
@@ -158,7 +150,6 @@ final class StandingClock {
     }
 }
 
-/// Returns a query in wire format.
 func query(
     _ name: String,
     id: UInt16 = 1,
@@ -173,13 +164,11 @@ func query(
     return message.encoded()
 }
 
-/// Returns a message with its TCP length prefix.
 func framed(_ message: [UInt8]) -> [UInt8] {
     [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
 }
 
 extension QueryHandler {
-    /// Resolves a query for a test in a task.
     func resolve(_ open: Open) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             resolve(open) { continuation.resume(returning: $0) }

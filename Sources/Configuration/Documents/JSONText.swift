@@ -5,7 +5,6 @@ enum JSONText {
     /// Maximum length of a line, unless a single value is longer.
     static let width = 100
 
-    /// Returns the lines of a value, indented by two spaces per level.
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
         let start = String(repeating: " ", count: indent) + (key.map { quoted($0) + ": " } ?? "")
         let flat = start + inline(node)
@@ -43,17 +42,16 @@ enum JSONText {
         }
     }
 
-    /// Returns the text in quotes; the text contains no control characters.
+    /// Quotes a text without control characters.
     private static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }
 
 extension YAMLNode {
-    /// True if the value is a number, a boolean or null.
     var isTyped: Bool { literal != nil }
 
-    /// Value in which scalars that can be printed without quotes are plain, and therefore typed.
+    /// Tree in which scalars that need no quotes are plain, and therefore typed.
     var typed: YAMLNode {
         var copy = self
         switch content {

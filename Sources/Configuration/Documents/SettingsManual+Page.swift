@@ -9,7 +9,6 @@ extension SettingsManual {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Lines of a section of the page for one option that has options of its own.
     private static func section(_ entry: Entry) -> [String] {
         let title = ".Ss \(entry.name.prefix(1).uppercased() + entry.name.dropFirst())"
         switch entry.form {
@@ -25,7 +24,7 @@ extension SettingsManual {
         }
     }
 
-    /// A tagged list of options, each with its description, kind and default.
+    /// Tagged list of options.
     private static func list(_ entries: [Entry]) -> [String] {
         guard !entries.isEmpty else { return [] }
         let items = entries.flatMap { entry -> [String] in
@@ -40,7 +39,7 @@ extension SettingsManual {
         return [".Bl -tag -width Ds"] + items + [".El"]
     }
 
-    /// Running text, one sentence in a line, as mdoc(7) recommends.
+    /// Running text with one sentence per line, as mdoc(7) recommends.
     private static func text(_ text: String) -> [String] {
         let paragraphs = text.split(separator: "\n").map { paragraph in
             paragraph.replacing("\\", with: "\\e").replacing(". ", with: ".\n")
@@ -50,7 +49,7 @@ extension SettingsManual {
         return Array(paragraphs.joined(separator: [".Pp"]))
     }
 
-    /// The line with what stands between backquotes in bold.
+    /// Returns the line with text between backquotes in bold.
     private static func bold(_ line: Substring) -> String {
         let parts = line.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { $0.offset % 2 == 1 ? "\\fB\($0.element)\\fR" : $0.element }
@@ -59,7 +58,6 @@ extension SettingsManual {
 }
 
 extension SettingsManual.Entry {
-    /// True for an option without options of its own.
     fileprivate var isValue: Bool {
         switch form {
         case .value, .example: true
@@ -67,7 +65,7 @@ extension SettingsManual.Entry {
         }
     }
 
-    /// The entry for a list of all top-level options, where sections refer to their own part.
+    /// Entry for the list of top-level options, which refers to the section.
     fileprivate var summary: SettingsManual.Entry {
         guard !isValue else { return self }
         var summary = self

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Manual of the settings: every option with its default and description.
+/// Manual of the settings: a valid settings file with every option.
 ///
-/// The manual is itself a valid settings file. Options without a default are commented out.
+/// Options without a default are commented out.
 package enum SettingsManual {
-    /// Text of the manual, which is also the file `config/httpdnsd.yaml`.
+    /// Text of the manual, which is the file `config/httpdnsd.yaml`.
     package static var text: String {
         let entries = Settings.table.explain(Settings())
         let lines =
@@ -13,7 +13,6 @@ package enum SettingsManual {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Manual entry of one option.
     struct Entry: Sendable {
         var name: String
 
@@ -26,19 +25,18 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// JSON Schema of the value, unless the option is a section or a list of entries.
+        /// JSON Schema of the value; unused for sections and lists of entries.
         var schema = YAMLNode.map([])
 
-        /// Default that does not depend on other options; nil if there is none.
+        /// Nil if the default depends on other options or is absent.
         var standard: YAMLNode?
     }
 
-    /// Form in which an option is shown.
     indirect enum Form: Sendable {
         /// Value: the default, except inside of an example.
         case value(YAMLNode)
 
-        /// Example value; the option has no default.
+        /// An example; the option has no default.
         case example(YAMLNode)
 
         case section([Entry])
@@ -49,16 +47,16 @@ package enum SettingsManual {
         case list(live: YAMLNode, [Entry])
     }
 
-    /// Example of a named entry, commented out.
+    /// Commented-out example of a named entry.
     struct Example: Sendable {
         var name: String
 
         var doc: String
 
-        /// Options that this example explains.
+        /// Options that this example describes.
         var entries: [Entry]
 
-        /// All options, including those that another example explains.
+        /// All options, including those that another example describes.
         var allEntries: [Entry]
     }
 
@@ -115,7 +113,6 @@ extension SettingsManual {
         }
     }
 
-    /// Renders the options of a section, separated by blank lines.
     private static func render(_ entries: [Entry], indent: Int, inExample: Bool) -> [String] {
         let parts = entries.map { render($0, indent: indent, inExample: inExample) }
         return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
@@ -140,7 +137,6 @@ extension SettingsManual {
 }
 
 extension SettingsManual.Entry {
-    /// Kind and default as a sentence.
     var sentence: String {
         guard let facts, let first = facts.first else { return "" }
         return first.uppercased() + facts.dropFirst() + "."
@@ -150,7 +146,7 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// Effective settings as a valid settings file; secrets are printed as their sources.
+    /// Effective settings as a settings file; secrets are printed as their sources.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"

@@ -2,11 +2,10 @@
 
 /// JSON Schema of the settings, with which editors validate and explain options.
 ///
-/// The schema is derived from the same tables as the manual, and accepts everything that the reader
-/// accepts. `--check` checks more: ranges of durations and sizes, references to names, options that
-/// conflict, and secrets.
+/// Derived from the same tables as the manual. `--check` also checks ranges of durations and sizes,
+/// references to names, conflicts of options, and secrets.
 package enum SettingsSchema {
-    /// Text of the schema, which is also the file `config/httpdnsd.schema.json`.
+    /// Text of the schema, which is the file `config/httpdnsd.schema.json`.
     package static var text: String {
         let head = YAMLNode.map([
             ("$schema", .text("http://json-schema.org/draft-07/schema#")),
@@ -17,16 +16,14 @@ package enum SettingsSchema {
         return JSONText.lines(joined(head, settings)).joined(separator: "\n") + "\n"
     }
 
-    /// Returns the schema of a section with these options and no others.
+    /// Returns the schema of a section.
     private static func object(of entries: [SettingsManual.Entry]) -> YAMLNode {
         object(
-            // Options without a description are left out.
             entries.filter { !$0.doc.isEmpty }.map { ($0.name, schema(of: $0)) },
             required: entries.filter(\.isRequired).map(\.name)
         )
     }
 
-    /// Returns the schema of an option, with its description and default.
     private static func schema(of entry: SettingsManual.Entry) -> YAMLNode {
         var about: [(String, YAMLNode)] = [("description", .text(entry.doc))]
         if let standard = entry.standard { about.append(("default", standard.typed)) }
@@ -39,13 +36,13 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section with facts accepts `off`, and also `on` if none of its options is required.
+        // A section with facts accepts `off`, and `on` if none of its options is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
     }
 
-    /// Returns the schema of named entries; the name of each example is its kind.
+    /// The name of each example is its kind.
     private static func named(_ examples: [SettingsManual.Example]) -> YAMLNode {
         let kinds = examples.map { example in
             YAMLNode.map([
@@ -76,7 +73,6 @@ package enum SettingsSchema {
 // MARK: - Forms of values
 
 extension SettingsSchema {
-    /// Returns the schema of a string, with an optional regular expression.
     static func string(_ pattern: String? = nil, longest: Int? = nil) -> YAMLNode {
         .map(
             [("type", .text("string"))]
@@ -85,7 +81,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Returns the schema of an integer in `range`, or of a string that matches `pattern`.
+    /// Integer in `range`, or string that matches `pattern`.
     static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
         .map(
             [
@@ -96,10 +92,8 @@ extension SettingsSchema {
         )
     }
 
-    /// Returns the schema of an enumeration.
-    ///
-    /// Words that YAML 1.2 reads as numbers or booleans are accepted without quotes, too, such as
-    /// `1.1`.
+    /// Enumeration; words that YAML 1.2 reads as numbers or booleans, such as `1.1`, need no
+    /// quotes.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -117,7 +111,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Returns the schema of a mapping with known keys.
+    /// Mapping with known keys.
     static func object(_ properties: [(String, YAMLNode)], required: [String] = []) -> YAMLNode {
         .map(
             [
@@ -127,12 +121,12 @@ extension SettingsSchema {
         )
     }
 
-    /// Returns the schema of a mapping with arbitrary keys.
+    /// Mapping with arbitrary keys.
     static func map(of value: YAMLNode) -> YAMLNode {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Returns the schema of a value that matches one of `forms`; `true` and `false` are constants.
+    /// Value that matches one of `forms`; `true` and `false` are constants.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (
@@ -142,15 +136,12 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema of an IP address with an optional port.
     static let address = string(
         #"^([0-9.]+(:[0-9]{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?)$"#
     )
 
-    /// Schema of the name or number of a group.
     static let group = number(0...(.max), pattern: "^[^: /]{1,32}$")
 
-    /// Schema of the source of a secret.
     static let secret = joined(
         object([("file", string("^/")), ("credential", string(EntryName.pattern))]),
         .map([("minProperties", .word("1")), ("maxProperties", .word("1"))])

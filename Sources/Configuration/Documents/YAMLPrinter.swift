@@ -5,7 +5,6 @@ enum YAMLPrinter {
     /// Maximum length of a line, unless a single value is longer.
     static let width = 100
 
-    /// Returns the lines of a key and its value.
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
         let margin = String(repeating: " ", count: indent)
         let name = YAMLNode.text(key).inline
@@ -43,7 +42,6 @@ enum YAMLPrinter {
 // MARK: - On one line
 
 extension YAMLNode {
-    /// Value in flow style, on one line.
     var inline: String {
         switch content {
         case .scalar(let text, let plain):
@@ -59,7 +57,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if the value is printed on one line, of which `room` characters are left.
+    /// Returns true if the value is printed on one line with `room` characters left.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .refused: true
@@ -87,7 +85,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns the text in double quotes; the text contains no control characters.
+    /// Quotes a text without control characters.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for character in text.unicodeScalars {

@@ -2,7 +2,7 @@
 import Glibc
 import HTTPDNS
 
-/// Open regular file: the checks and the content concern the same file.
+/// Open regular file; its checks and its content concern the same file.
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
 
@@ -30,10 +30,10 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The content may be a secret: no copy of it stays in memory except the result.
+    /// The content may be a secret: no other copy stays in memory.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
-        // Avoids reallocation, which would leave copies behind.
+        // A reallocation would leave copies behind.
         octets.reserveCapacity(min(limit, 16_384))
         var chunk = [UInt8](repeating: 0, count: 16_384)
         defer { chunk.wipe() }
@@ -54,7 +54,6 @@ package enum FileError: Error, Hashable {
     /// System call failed with this `errno`.
     case system(CInt)
 
-    /// Directory, device or pipe.
     case notRegular(Kind)
 
     /// Users other than owner and group may read, write or execute the file.
@@ -64,11 +63,10 @@ package enum FileError: Error, Hashable {
 
     case tooMany(limit: Int)
 
-    /// Type of a file that is not regular.
+    /// The type of a file that is not regular.
     package enum Kind: Hashable {
         case directory, pipe, other
 
-        /// Makes the type from a file mode (inode(7)).
         init(_ mode: mode_t) {
             switch mode & S_IFMT {
             case S_IFDIR: self = .directory

@@ -40,7 +40,6 @@ extension Settings {
         }
     }
 
-    /// Checks that each name in a list is defined and occurs once.
     private func checkNames(
         _ names: [String],
         at path: String,

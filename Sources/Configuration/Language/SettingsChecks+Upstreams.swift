@@ -3,8 +3,6 @@ import DNSWire
 import Net
 
 extension Settings {
-    /// Checks that names of upstreams are unique, that each has an address, and that none is
-    /// httpdnsd.
     func checkUpstreams(_ reading: inout SettingsReading) {
         let named = Set(routes.flatMap(\.upstreams))
         var seen: [String: YAMLPlace] = [:]
@@ -68,7 +66,6 @@ extension Settings {
         }
     }
 
-    /// Checks that `ca-file` is only used with TLS, and `validates` only with TLS or over loopback.
     private func checkProtection(
         of upstream: UpstreamSettings,
         _ path: String,

@@ -2,10 +2,9 @@
 import DNSWire
 import Net
 
-// Checks that involve more than one option.
+// Checks that involve several options.
 
 extension Settings {
-    /// Checks the options that could be read.
     func check(_ reading: inout SettingsReading) {
         checkListeners(&reading)
         checkVendors(&reading)
@@ -21,7 +20,7 @@ extension Settings {
 // MARK: - Listeners
 
 extension Settings {
-    /// Requires `allow` for unspecified addresses, and warns of open resolvers and unreachable
+    /// Requires `allow` for unspecified addresses; warns of open resolvers and unreachable
     /// listeners.
     private func checkListeners(_ reading: inout SettingsReading) {
         var seen: Set<SocketAddress> = []
@@ -79,7 +78,6 @@ extension Settings {
 // MARK: - Cache, control and metrics
 
 extension Settings {
-    /// Checks that no minimum exceeds its maximum.
     private func checkCache(_ reading: inout SettingsReading) {
         let pairs = [
             ("cache.minimum-ttl", cache.minimumTTL, "cache.maximum-ttl", cache.maximumTTL),
@@ -106,7 +104,6 @@ extension Settings {
         )
     }
 
-    /// Checks that metrics addresses do not conflict with each other or with other listeners.
     private func checkMetrics(_ reading: inout SettingsReading) {
         var seen: Set<MetricsPlace> = []
         for (index, place) in metrics.listen.enumerated() {

@@ -2,24 +2,24 @@
 
 /// Difference between two versions of the settings.
 package struct SettingsChange: Sendable, Hashable {
-    /// Kind of the difference.
+    /// The kind of the difference.
     package enum Kind: String, Sendable, Hashable {
         case added, removed, changed
 
-        /// Changed value of a secret; the values are never shown.
+        /// The values of a secret are never shown.
         case secret
     }
 
     package let kind: Kind
 
     /// Path of the option, with names for entries and the first domain for routes: `cache.size`,
-    /// `vendors.tencent.timeout`, `upstreams.isp`, `routes.example.com.vendors`.
+    /// `vendors.tencent.timeout`, `routes.example.com.vendors`.
     package let path: String
 
-    /// Old value, in one line of YAML; nil if there was none, and for a secret.
+    /// Old value in one line of YAML; nil if there was none, and for a secret.
     package let old: String?
 
-    /// New value, in one line of YAML; nil if there is none, and for a secret.
+    /// New value in one line of YAML; nil if there is none, and for a secret.
     package let new: String?
 
     package init(_ path: String, from old: String?, to new: String?) {
@@ -39,10 +39,9 @@ package struct SettingsChange: Sendable, Hashable {
 }
 
 extension Settings {
-    /// Returns the differences between these settings and `new`, in the order of the manual.
+    /// Returns the differences between the effective values, in the order of the manual.
     ///
-    /// The effective values are compared. An explicit default, a comment, or another order of
-    /// routes is not a difference.
+    /// An explicit default, a comment, or another order of routes is not a difference.
     package func changes(to new: Settings) -> [SettingsChange] {
         var (before, now) = (self, new)
         RouteSettings.dropUnchanged(&before.routes, &now.routes)
@@ -51,7 +50,6 @@ extension Settings {
         return comparison.changes + changedSecrets(in: new)
     }
 
-    /// Returns the secrets with the same source and another value.
     private func changedSecrets(in new: Settings) -> [SettingsChange] {
         new.vendors.flatMap { vendor -> [SettingsChange] in
             guard let before = vendors.first(where: { $0.name == vendor.name }),
@@ -68,14 +66,13 @@ extension Settings {
     }
 }
 
-/// Comparison of two trees of printed settings.
 struct TreeComparison {
     private(set) var changes: [SettingsChange] = []
 
-    /// Number of compared values and list items: a measure of the work.
+    /// Number of compared values and list items, for tests.
     private(set) var steps = 0
 
-    /// Records the differences of two values; the work is linear in their size.
+    /// Records the differences; the work is linear in the size of the values.
     mutating func compare(_ old: YAMLNode?, _ new: YAMLNode?, at path: String) {
         steps += 1
         switch (old?.content, new?.content) {
@@ -94,7 +91,7 @@ struct TreeComparison {
     }
 
     private mutating func comparePairs(_ old: [YAMLPair], _ new: [YAMLPair], at path: String) {
-        // Most mappings have the same keys in the same order, which needs no dictionary.
+        // Most mappings have the same keys in the same order.
         guard old.count != new.count || !zip(old, new).allSatisfy({ $0.key == $1.key }) else {
             for (before, now) in zip(old, new) {
                 compare(before.value, now.value, at: path.isEmpty ? now.key : "\(path).\(now.key)")
@@ -129,7 +126,6 @@ struct TreeComparison {
         }
     }
 
-    /// Compares two lists of values: removed items (last one first), added items, or another order.
     private mutating func compareItems(_ old: [String], _ new: [String], at path: String) {
         guard old != new else { return }
         steps += old.count + new.count
@@ -171,10 +167,9 @@ extension YAMLNode {
 // MARK: - Comparing entries
 
 extension RouteSettings {
-    /// Removes routes that are equal in both lists and need no further comparison.
+    /// Removes equal routes at the same position, counted from either end.
     ///
     /// A comparison of printed routes takes 12 µs each, and most of 100,000 routes are unchanged.
-    /// Only routes at the same position, counted from either end, are found.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)
@@ -187,7 +182,6 @@ extension RouteSettings {
         (old, new) = (remains(old), remains(new))
     }
 
-    /// Returns true if all values except the place in the file are equal.
     private func hasSameValues(as other: RouteSettings) -> Bool {
         domains == other.domains && except == other.except && vendors == other.vendors
             && fallback == other.fallback && upstreams == other.upstreams
@@ -205,7 +199,7 @@ extension VendorSettings {
 
     /// Returns true if cached answers stay valid: same account and same client subnet.
     ///
-    /// A new value of a secret, with an unchanged source, is still the same account.
+    /// A new value of a secret from the same source is still the same account.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {
         guard kind == other.kind, name == other.name else { return false }
         var tuned = other
@@ -225,9 +219,7 @@ extension VendorSettings {
 }
 
 extension UpstreamSettings {
-    /// Returns true if the servers and the protocol are equal.
-    ///
-    /// The option `only` is ignored: it decides about the use of the upstream.
+    /// Returns true if servers and protocol are equal; `only` is ignored.
     package func hasSameServers(as other: UpstreamSettings) -> Bool {
         var other = other
         other.place = place
@@ -239,12 +231,11 @@ extension UpstreamSettings {
 // MARK: - What needs a restart
 
 extension Settings {
-    /// Returns the settings that can replace `running` without a restart, and the options that
-    /// cannot.
+    /// Returns the settings that can replace `running`, and the options that need a restart.
     package func takingEffect(after running: Settings) -> (
         settings: Settings, needsRestart: [String]
     ) {
-        // Routes never need a restart, and there may be 100,000 of them.
+        // There may be 100,000 routes, which never need a restart.
         var wanted = self
         wanted.routes = []
         var settings = wanted

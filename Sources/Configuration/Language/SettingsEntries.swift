@@ -6,13 +6,13 @@ protocol SettingsEntry: Sendable {
 
     init(name: String, place: SettingsPlace)
 
-    /// Name of the entry, or an empty string for entries without a name.
+    /// Empty for entries without a name.
     var name: String { get }
 }
 
 /// Named entry in a mapping of the settings, with options that depend on its kind: a vendor.
 protocol SettingsNamedEntry: Sendable {
-    /// Returns the options of the entry at `node`, which depend on its kind.
+    /// Returns the options of the entry at `node`.
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
     var table: SettingsTable<Self> { get }
@@ -20,7 +20,7 @@ protocol SettingsNamedEntry: Sendable {
     /// Returns the reason why `node` of a later file cannot extend this entry; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
-    /// Examples in the manual: one entry of each kind.
+    /// One entry of each kind, for the manual.
     static var examples: [SettingsManual.Example] { get }
 
     init(name: String, place: SettingsPlace)
@@ -93,9 +93,7 @@ extension SettingsOption {
     /// Makes an option that is a list of entries; a later file appends to the list.
     ///
     /// An empty list removes the entries of earlier files. An entry with an existing name extends
-    /// that entry.
-    ///
-    /// - Parameter live: the entries that are active in the manual.
+    /// that entry. `live` entries are active in the manual.
     static func list<Entry: SettingsEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -159,7 +157,6 @@ enum EntryName {
 
     static let rule = "names have up to \(maximumLength) letters, digits, `-`, `_` and `.`"
 
-    /// Regular expression of a valid name, for the schema.
     static let pattern = "^[A-Za-z0-9._-]{1,\(maximumLength)}$"
 
     static func isValid(_ name: String) -> Bool {

@@ -4,10 +4,10 @@ package import Net
 
 /// Properties of the process that the settings depend on.
 package struct SettingsEnvironment: Sendable {
-    /// Directory of systemd credentials, `$CREDENTIALS_DIRECTORY`.
+    /// `$CREDENTIALS_DIRECTORY`: directory of systemd credentials.
     package var credentialsDirectory: String?
 
-    /// True if missing credentials are warnings, as for a check outside of the unit.
+    /// True if missing credentials are only warnings, for a check outside of the unit.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; nil to query the installed libcurl.
@@ -31,14 +31,13 @@ package struct SettingsEnvironment: Sendable {
         // SAFETY: nothing in this program changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
         return SettingsEnvironment(credentialsDirectory: directory) { address in
-            // A socket can only be bound to an address of this machine.
             var address = address
             address.port = 0
             return (try? DatagramListener(binding: address, shared: false)) != nil
         }
     }
 
-    /// State directory of the systemd unit, the first of `$STATE_DIRECTORY`; nil if there is none.
+    /// The first of `$STATE_DIRECTORY`: state directory of the systemd unit.
     package static var stateDirectory: String? {
         // SAFETY: as above.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
@@ -48,22 +47,22 @@ package struct SettingsEnvironment: Sendable {
     }
 }
 
-/// Reason why a secret could not be read; contains no part of the secret.
+/// Reason why a secret could not be read, without any part of the secret.
 struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// True if the secret cannot be checked here, because the process has no credentials.
+    /// True if the secret is a credential, and the process has none.
     var isUnavailable = false
 }
 
 // MARK: - Secrets
 
 extension SettingsEnvironment {
-    /// Maximum length of a secret, in octets; real ones have 8 to 64.
+    /// Maximum length of a secret in octets; real ones have 8 to 64.
     static let maximumSecretOctets = 4096
 
-    /// Reads a secret and removes the newline at its end.
+    /// Reads a secret without the newline at its end.
     func secret(from source: SecretSetting.Source) throws(SecretError) -> SecretSetting {
         let path: String
         switch source {
@@ -86,7 +85,7 @@ extension SettingsEnvironment {
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
-            // systemd protects credentials by their directory, so the file mode does not matter.
+            // systemd protects credentials by their directory.
             if case .file = source, file.mode & 0o007 != 0 {
                 throw FileError.openToTheWorld
             }

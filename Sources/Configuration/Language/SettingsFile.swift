@@ -3,10 +3,9 @@ import Glibc
 
 /// Settings file or drop-in.
 struct SettingsFile: Sendable {
-    /// Path: the path on the command line, or the path of the drop-in below it.
+    /// Path on the command line, or path of the drop-in below it.
     let name: String
 
-    /// Octets of the file, or the reason why it cannot be read.
     private let content: Result<[UInt8], Unreadable>
 
     init(name: String, octets: [UInt8]) {
@@ -23,20 +22,16 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Makes an entry for a directory of drop-ins that cannot be read.
     private init(directory: String, failure: FileError) {
         name = directory
         content = .failure(Unreadable(reason: "the directory \(failure.reason)"))
     }
 
-    /// Reason why a path cannot be read.
     private struct Unreadable: Error {
         var reason: String
     }
 
-    /// Parses the file, or returns an error about the whole file.
-    ///
-    /// - Parameter index: the index of this file among all files.
+    /// Parses the file, or returns an error about the whole file; `index` counts the files.
     func text(_ index: Int) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index)
@@ -54,15 +49,13 @@ struct SettingsFile: Sendable {
 // MARK: - Drop-ins
 
 extension SettingsFile {
-    /// Suffix of the directory of drop-ins, appended to the path of the file.
     static let directorySuffix = ".d"
 
     /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// Reads the drop-ins of `file`, in the byte order of their names.
-    ///
-    /// A missing directory means no drop-ins.
+    /// Reads the drop-ins of `file`, in the byte order of their names; the directory may be
+    /// missing.
     static func dropIns(of file: String) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
@@ -76,7 +69,6 @@ extension SettingsFile {
             .map { SettingsFile(reading: "\(directory)/\($0)") }
     }
 
-    /// Returns the names of the drop-ins in a directory, in no particular order.
     private static func names(in directory: String) throws(FileError) -> [String] {
         // SAFETY: opendir(3) returns a stream, which is closed below, or nil; an entry is copied before
         // the next call of readdir(3), and its name ends with NUL inside of it.

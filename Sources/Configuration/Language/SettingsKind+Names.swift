@@ -4,7 +4,7 @@ package import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
-    /// Makes a kind for IP addresses with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
+    /// IP addresses with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
@@ -51,7 +51,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// Reads an IP address with an optional port; the error for a host name has a hint.
+    /// Reads an IP address with an optional port; a host name gives a hint.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
@@ -73,7 +73,7 @@ extension SettingsKind where Value == IPPrefix {
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // A common mistake with its own message: host bits are set.
+                // A common mistake: host bits are set.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),
@@ -90,7 +90,7 @@ extension SettingsKind where Value == IPPrefix {
 }
 
 extension SettingsKind where Value == DomainPattern {
-    /// Domain pattern: a domain with all names below it, `=` for one name, `*.` for names below.
+    /// Domain pattern; see `DomainPattern.Form`.
     static var domain: SettingsKind {
         .scalar(
             "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
@@ -133,7 +133,6 @@ extension SettingsKind where Value == UpstreamURL {
 }
 
 extension SettingsKind where Value == WorkerCount {
-    /// Makes a kind for `auto` or a number of threads.
     static func workers(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "`auto` or a whole number from \(range.lowerBound) to \(range.upperBound)",
@@ -156,7 +155,7 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Makes a kind for names of vendors or upstreams; checks look for their definitions.
+    /// Names of vendors or upstreams; checks look for their definitions.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,
@@ -188,7 +187,6 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// Host name of a certificate.
     static var hostName: SettingsKind {
         .scalar(
             "a host name",

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Unit of a duration or size.
 private struct Unit {
     let name: String
 
     /// Multiple of the smallest unit.
     let factor: Int
 
-    /// Common other spellings, which are refused with a hint.
+    /// Other spellings, which are refused with a hint.
     let otherNames: [String]
 }
 
 /// Reader and printer of whole numbers with a unit.
 private struct Scale: Sendable {
-    /// Units, largest first.
+    /// Largest first.
     let units: [Unit]
 
     /// Unit in the hint for a number without one.
     let proposed: String
 
-    /// True if 0 needs no unit.
     let hasBareZero: Bool
 
     /// Durations, in milliseconds.
@@ -47,9 +45,7 @@ private struct Scale: Sendable {
         hasBareZero: false
     )
 
-    /// Reads a number with a unit.
-    ///
-    /// - Returns: the count of the smallest unit.
+    /// Reads a number with a unit, and returns it in the smallest unit.
     func read(_ text: String) throws(Mismatch) -> Int {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let rest = text.dropFirst(digits.count).drop { $0 == " " }
@@ -65,7 +61,7 @@ private struct Scale: Sendable {
             let meant = units.first { $0.name.lowercased() == word || $0.otherNames.contains(word) }
             throw Mismatch(hint: meant.map { "did you mean `\(digits.prefix(20))\($0.name)`?" })
         }
-        // A value that overflows is outside of every range.
+        // An overflow is outside of every range.
         let (value, overflow) = (Int(digits) ?? .max).multipliedReportingOverflow(by: unit.factor)
         return overflow ? .max : value
     }
@@ -83,7 +79,7 @@ private struct Scale: Sendable {
 // MARK: - Kinds
 
 extension SettingsKind where Value == Duration {
-    /// Makes a kind for durations with a unit: `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
+    /// Durations with a unit: `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
     static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
         let first = Scale.time.write(range.lowerBound.milliseconds)
         let last = Scale.time.write(range.upperBound.milliseconds)
@@ -92,7 +88,7 @@ extension SettingsKind where Value == Duration {
             schema: SettingsSchema.number(0...0, pattern: "^(0+|[0-9]+(ms|s|m|h|d))$"),
             read: { text throws(Mismatch) in
                 let milliseconds = try Scale.time.read(text)
-                // Checked before the conversion, because `Duration` traps on overflow.
+                // `Duration` traps on overflow.
                 guard milliseconds <= range.upperBound.milliseconds else { throw Mismatch() }
                 let duration = Duration.milliseconds(milliseconds)
                 guard range.contains(duration) else { throw Mismatch() }
@@ -104,7 +100,7 @@ extension SettingsKind where Value == Duration {
 }
 
 extension SettingsKind where Value == Int {
-    /// Makes a kind for sizes in octets with a unit: `512KiB`, `64MiB`, `1GiB`, `100B`.
+    /// Sizes in octets with a unit: `512KiB`, `64MiB`, `1GiB`, `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
@@ -119,7 +115,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Makes a kind for decimal numbers without sign or unit.
+    /// Decimal numbers without sign or unit.
     static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             range.upperBound == .max
@@ -136,7 +132,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Makes a kind for percentages: `75%`, which needs no quotes in YAML.
+    /// Percentages: `75%`, which needs no quotes in YAML.
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a percentage from \(range.lowerBound)% to \(range.upperBound)%",
@@ -173,7 +169,6 @@ extension SettingsKind where Value == Int {
 }
 
 extension SettingsKind where Value == Bool {
-    /// Boolean: `true` and `on`, `false` and `off`.
     static var boolean: SettingsKind {
         .scalar(
             "`true` or `false` (or `on`, `off`)",
@@ -197,7 +192,7 @@ extension SettingsKind where Value == Bool {
 }
 
 extension Duration {
-    /// Whole milliseconds; the settings have no finer durations.
+    /// Whole milliseconds: the settings have no finer durations.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)

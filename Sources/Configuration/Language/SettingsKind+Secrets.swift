@@ -3,9 +3,7 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// Makes a kind for secrets with a further check.
-    ///
-    /// - Parameter complaint: returns an error message, which must not quote the secret, or nil.
+    /// Secret with a further check; an error from `complaint` must not quote the secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -25,7 +23,7 @@ extension SettingsKind where Value == SecretSetting {
 
     /// Secret, given as `{file: PATH}` or `{credential: NAME}`, which is read immediately.
     ///
-    /// Messages never quote the value: it may be the secret itself.
+    /// Messages never quote an invalid value: it may be the secret itself.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(
@@ -59,7 +57,6 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// Reads the source of a secret, or reports an error.
     private static func source(
         _ node: YAMLNode,
         _ key: SettingsKey,
@@ -114,7 +111,6 @@ extension SettingsKind where Value == SecretSetting {
 }
 
 extension SettingsKind where Value == String {
-    /// Path of a certificate file, which must be readable.
     static var certificates: SettingsKind {
         let path = SettingsKind<String>.path()
         return SettingsKind(

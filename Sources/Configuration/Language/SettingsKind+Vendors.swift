@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension SettingsKind where Value == String {
-    /// Account number or public part of a key, as shown in the vendors' consoles.
+    /// Account number or public part of a key.
     static var account: SettingsKind {
         let longest = VendorLimits.maximumAccount
         return .scalar(
@@ -27,7 +27,6 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// Host name or IP address in a certificate.
     static var certificateName: SettingsKind {
         .scalar(
             "a host name or an IP address",
@@ -83,7 +82,7 @@ extension SettingsKind where Value == HTTPVersion {
 }
 
 extension SettingsKind where Value == SocketAddress {
-    /// URL of an HTTP proxy, with its port.
+    /// URL of an HTTP proxy.
     static var proxy: SettingsKind {
         .scalar(
             "the URL of an HTTP proxy by its IP address, such as http://192.0.2.1:3128",
@@ -112,9 +111,7 @@ extension SettingsKind where Value == SocketAddress {
 }
 
 extension SettingsKind where Value == [String: String] {
-    /// Makes a kind for mappings of request parameters.
-    ///
-    /// - Parameter complaint: returns an error message or nil.
+    /// Mapping of request parameters; `complaint` returns an error message or nil.
     static func parameters(
         _ complaint: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> SettingsKind {

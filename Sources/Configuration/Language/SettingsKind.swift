@@ -3,16 +3,16 @@ internal import Control
 
 /// Kind of value of an option: reading, printing and description.
 struct SettingsKind<Value: Sendable>: Sendable {
-    /// Description for messages ("must be …"): `a duration from 100ms to 1m`.
+    /// Description for messages: `a duration from 100ms to 1m`.
     let expected: String
 
     /// Reads a value, or reports an error and returns nil.
     let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
 
-    /// Returns the value as it is printed; `read` accepts the result.
+    /// Returns the printed value, which `read` accepts.
     let write: @Sendable (Value) -> YAMLNode
 
-    /// JSON Schema: accepts everything that `read` accepts, and as little else as possible.
+    /// Accepts everything that `read` accepts, and as little else as possible.
     var schema = SettingsSchema.string()
 }
 
@@ -21,7 +21,6 @@ struct Mismatch: Error {
     /// Error message; nil if the text is simply of another kind.
     var message: String?
 
-    /// Hint for a correction.
     var hint: String?
 }
 
@@ -57,9 +56,7 @@ extension SettingsKind {
         )
     }
 
-    /// Makes a kind for lists of values of one kind.
-    ///
-    /// Invalid items are reported one by one and left out.
+    /// List of values of one kind; each invalid item is reported and left out.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -104,9 +101,7 @@ extension SettingsKind {
         )
     }
 
-    /// Makes a kind for the words of an enumeration.
-    ///
-    /// - Parameter aliases: other names of the words, which are refused with the word as hint.
+    /// Words of an enumeration; `aliases` are refused with the right word as hint.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

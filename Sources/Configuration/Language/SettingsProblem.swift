@@ -2,13 +2,13 @@
 
 /// Place in a settings file; lines and columns count from 1.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
-    /// File: the path on the command line, or of a drop-in.
+    /// Path on the command line, or path of a drop-in.
     package var file: String
 
-    /// Line, or 0 if the setting is not from a file.
+    /// Line, or 0 for a setting that is not from a file.
     package var line: Int
 
-    /// Column, in Unicode scalars.
+    /// Column in Unicode scalars.
     package var column: Int
 
     /// Makes a place; without arguments, the place of a setting that is not from a file.
@@ -24,7 +24,7 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
 
 /// Error or warning about a settings file.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
-    /// File: the path on the command line, or of a drop-in.
+    /// Path on the command line, or path of a drop-in.
     package var file: String
 
     /// Line, counted from 1, or 0 for the whole file.
@@ -33,7 +33,7 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     /// Column in Unicode scalars, counted from 1, or 0 for the whole file.
     package var column: Int
 
-    /// Description of the problem; never contains the value of a secret.
+    /// Error message; never contains the value of a secret.
     package var message: String
 
     /// Hint for a correction, such as "did you mean `listen`?".
@@ -56,10 +56,10 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
 
 /// All errors of the settings files, in the order of files and lines.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Errors, at least one.
+    /// At least one error.
     package var problems: [SettingsProblem]
 
-    /// Warnings.
+    /// Warnings about the same files.
     package var warnings: [SettingsProblem] = []
 
     package init(problems: [SettingsProblem], warnings: [SettingsProblem] = []) {

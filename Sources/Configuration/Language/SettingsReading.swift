@@ -2,29 +2,25 @@
 
 /// State of reading the settings: errors, warnings, and places of values.
 struct SettingsReading {
-    /// Maximum number of errors and of warnings; further errors are counted, further warnings
-    /// dropped.
+    /// Maximum number of recorded errors, and of recorded warnings.
     static let maximumProblems = 100
 
-    /// Paths of the file on the command line and of its drop-ins.
     let files: [String]
 
-    /// Environment, for secrets and addresses of this machine.
     let environment: SettingsEnvironment
 
     private var problems: [(place: YAMLPlace, problem: SettingsProblem)] = []
     private var warnings: [(place: YAMLPlace, problem: SettingsProblem)] = []
 
-    /// Number of errors that were not recorded.
     private var furtherProblems = 0
 
-    /// Names of vendors and upstreams that exist but could not be read.
+    /// Vendors and upstreams that are defined but could not be read.
     var leftOut: Set<String> = []
 
-    /// Place of each value by path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// Places of values by path, such as `routes[0].domains[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Paths of values that could not be fully read; checks that depend on them are skipped.
+    /// Paths of values that could not be fully read; checks that need them are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -35,7 +31,7 @@ struct SettingsReading {
 
 /// Name of an option, in messages and in checks.
 struct SettingsKey: Sendable {
-    /// Name in messages, without indices: `routes.domains`.
+    /// Name in messages: `routes.domains`.
     var shown = ""
 
     /// Path in checks: `routes[0].domains`.
@@ -48,7 +44,6 @@ struct SettingsKey: Sendable {
         )
     }
 
-    /// Returns the key of an item of this list, or of the entry `name`.
     func item(_ index: Int, name: String? = nil) -> SettingsKey {
         SettingsKey(
             shown: name.map { "\(shown).\($0)" } ?? shown,
@@ -60,10 +55,8 @@ struct SettingsKey: Sendable {
 // MARK: - Places
 
 extension SettingsReading {
-    /// Records the place of the value of `key`.
     mutating func note(_ place: YAMLPlace, of key: SettingsKey) { places[key.path] = place }
 
-    /// Records that the value of `key` could not be fully read.
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
     /// Returns true if the files contain the option at `path`, valid or not.
@@ -72,7 +65,7 @@ extension SettingsReading {
     /// Returns true if the option at `path` could not be fully read.
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Removes all records below `key`, because a later file removes these values.
+    /// Removes the records below `key`, because a later file removes these values.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -81,18 +74,16 @@ extension SettingsReading {
         damaged = damaged.filter { !isBelow($0) }
     }
 
-    /// Converts a place to a place with the path of its file.
     func place(at place: YAMLPlace) -> SettingsPlace {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// Returns the reference from a message at `place` to another place: `on line 3`, or `at
-    /// /etc/….yaml:3`.
+    /// Returns the reference from `place` to another place: `on line 3`, or `at /etc/….yaml:3`.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Returns the place of the value at `path`, or the start if the files do not contain it.
+    /// Returns the place of the value at `path`; the start if the files do not contain it.
     func place(of path: String) -> YAMLPlace { places[path] ?? .start }
 }
 
@@ -107,7 +98,6 @@ extension SettingsReading {
         problems.append((place, problem(place, message, hint: hint)))
     }
 
-    /// True if further errors are only counted.
     var isFull: Bool { problems.count >= Self.maximumProblems }
 
     mutating func warn(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
@@ -115,9 +105,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong kind.
-    ///
-    /// A value that was refused by the YAML reader already has an error.
+    /// Reports a value of the wrong kind, unless the YAML reader has already refused it.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,
@@ -147,7 +135,6 @@ extension SettingsReading {
         }
     }
 
-    /// Errors in the order of the files, or nil if there are none.
     var errors: SettingsErrors? {
         guard !problems.isEmpty else { return nil }
         var sorted = Self.sorted(problems)

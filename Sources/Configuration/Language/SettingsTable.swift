@@ -4,12 +4,11 @@ internal import Control
 /// Options of one section of the settings, in the order of the manual.
 ///
 /// Parsing, checks, the manual, the JSON Schema and the printed settings are derived from this
-/// table. A row contains the name of an option, its key path, its kind and its description. The
-/// default is the value in a fresh `Owner`.
+/// table. The default of an option is the value in a fresh `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Error messages for keys of other sections, by key; each message follows the name of the key.
+    /// Error messages for keys of other sections, by key; each follows the name of the key.
     var strangers: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -20,7 +19,7 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     }
 }
 
-/// Row of the table.
+/// Row of the table: name, key path, kind and description of an option.
 struct SettingsOption<Owner: Sendable>: Sendable {
     let name: String
 
@@ -29,17 +28,17 @@ struct SettingsOption<Owner: Sendable>: Sendable {
     /// Reads the value of the pair into the owner, or reports an error.
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
 
-    /// Returns the value as it is printed, or nil if there is none.
+    /// Returns the printed value.
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// Returns the manual entry of the option, with the values of the owner as defaults.
+    /// Returns the manual entry, with the values of the owner as defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads `node` into `owner`, over the values from earlier files; reports all errors.
+    /// Reads `node` into `owner`, over the values of earlier files; reports all errors.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -68,8 +67,7 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // The unknown key may be a misspelled required option: none is reported as missing
-                // then.
+                // The unknown key may be a misspelled required option.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }
@@ -77,7 +75,7 @@ extension SettingsTable {
             reading.note(pair.value.place, of: key)
             option.read(pair, key, &owner, &reading)
         }
-        // Checks that depend on a misspelled option are skipped; all other checks run.
+        // Checks that depend on a misspelled option are skipped.
         for name in misspelled where !reading.has(key.option(name).path) {
             reading.damage(key.option(name))
         }
@@ -91,7 +89,6 @@ extension SettingsTable {
         .map(options.compactMap { option in option.write(owner).map { (option.name, $0) } })
     }
 
-    /// Returns the section without options that have their default.
     func writeBriefly(_ owner: Owner, defaults: Owner) -> YAMLNode {
         .map(
             options.compactMap { option in
@@ -117,7 +114,6 @@ extension SettingsOption {
     ///   - example: the value in the manual, if the default is not instructive.
     ///   - joining: combines the values of an earlier and a later file; by default, the later one
     ///     wins.
-    ///   - doc: the paragraph of the manual.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
@@ -155,9 +151,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option without a default value: nil if it is absent.
-    ///
-    /// - Parameter standard: the meaning of nil, in words.
+    /// Makes an option without a default value; `standard` describes the meaning of nil.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -214,11 +208,10 @@ extension SettingsOption {
         )
     }
 
-    /// Makes a section that can be switched off with `off`; `on` means the section with its
-    /// defaults.
+    /// Makes a section that `off` switches off; `on` means the section with its defaults.
     ///
     /// - Parameters:
-    ///   - fresh: the section with default options.
+    ///   - fresh: the section with its defaults.
     ///   - isOn: true if the section is on when the file does not contain it.
     static func section<Section>(
         _ name: String,
@@ -258,7 +251,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option that is not read, for an entry of unknown kind.
+    /// Makes an option that is not read.
     static func unread(_ name: String) -> SettingsOption {
         SettingsOption(
             name: name,

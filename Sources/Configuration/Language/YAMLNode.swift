@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Place in a YAML text; line and column count from 1, columns in Unicode scalars.
+/// Place in a YAML text; lines and columns (in Unicode scalars) count from 1.
 struct YAMLPlace: Sendable, Hashable, Comparable {
     /// Index of the file, from 0.
     var file = 0
@@ -17,24 +17,22 @@ struct YAMLPlace: Sendable, Hashable, Comparable {
 
 /// Value of a YAML text, with its place.
 ///
-/// Scalars stay text: each option interprets values such as `0660` or `off` itself, without the
-/// implicit types of YAML.
+/// Scalars stay text: YAML would give implicit types to values such as `0660` or `off`.
 struct YAMLNode: Sendable {
     var content: Content
     var place = YAMLPlace.start
 
     enum Content: Sendable {
-        /// Text; `plain` if it is written without quotes.
+        /// `plain` if the text is written without quotes.
         case scalar(String, plain: Bool)
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Refused value, such as an alias; its error was already reported.
+        /// Refused value, whose error was already reported.
         case refused
     }
 }
 
-/// Key of a mapping and its value.
 struct YAMLPair: Sendable {
     var key: String
     var keyPlace = YAMLPlace.start
@@ -48,10 +46,10 @@ struct YAMLComplaint: Sendable, Hashable, Error {
     var hint: String?
 }
 
-// MARK: - Making what is printed
+// MARK: - Making
 
 extension YAMLNode {
-    /// Makes a scalar that is quoted if necessary.
+    /// Makes a scalar that is printed with quotes if necessary.
     static func text(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: false))
     }
@@ -73,12 +71,11 @@ extension YAMLNode {
 // MARK: - Reading
 
 extension YAMLNode {
-    /// Text of a scalar; nil for other values.
     var scalar: String? {
         if case .scalar(let text, _) = content { text } else { nil }
     }
 
-    /// True if the value is missing or null: `key:`, `key: ~` or `key: null`.
+    /// True for `key:`, `key: ~` and `key: null`.
     var isNull: Bool {
         if case .scalar(let text, plain: true) = content {
             ["", "~", "null"].contains(text)

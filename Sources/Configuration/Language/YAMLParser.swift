@@ -4,7 +4,6 @@ import CYAML
 /// Event parser of libyaml; no other type accesses its memory.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
-    /// Event of the parser.
     struct Event {
         var kind: Kind
         var place: YAMLPlace
@@ -21,7 +20,7 @@ import CYAML
             case sequenceStart
             case mappingStart
 
-            /// End of the innermost sequence or mapping.
+            /// End of a sequence or mapping.
             case collectionEnd
             case alias
             case streamEnd
@@ -31,15 +30,15 @@ import CYAML
         }
     }
 
-    /// Parser of libyaml, which contains a pointer to itself and must not move.
+    /// Contains a pointer to itself, and must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
-    /// Copy of the text, which the parser reads in place.
+    /// The parser reads this copy in place.
     private let input: UnsafeMutableBufferPointer<UInt8>
 
     private let text: YAMLText
 
-    /// Starts to parse `text`; traps if there is no memory.
+    /// Starts to parse; traps if there is no memory.
     init(_ text: YAMLText) {
         self.text = text
         // SAFETY: both allocations live until `deinit`, which deletes the parser before its input;
@@ -73,9 +72,7 @@ import CYAML
         return copy
     }
 
-    /// Returns the error of libyaml.
-    ///
-    /// Its messages are fixed texts that contain nothing of the input.
+    /// Returns the error of libyaml, whose messages contain no input.
     private func syntaxError() -> YAMLComplaint {
         // SAFETY: after a failed step the parser holds static C strings, or none.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
@@ -92,7 +89,6 @@ import CYAML
         )
     }
 
-    /// Returns a hint that explains a message of libyaml.
     private static func hint(context: String, problem: String) -> String? {
         if context.contains("alias") {
             "a value that starts with `*` must be quoted: \"*.example.com\""
@@ -143,7 +139,7 @@ import CYAML
 }
 
 extension YAMLPlace {
-    /// Converts a mark of libyaml, which counts lines and columns from 0.
+    /// Converts a mark, which counts from 0.
     fileprivate init(_ mark: yaml_mark_t) {
         self.init(line: mark.line + 1, column: mark.column + 1)
     }

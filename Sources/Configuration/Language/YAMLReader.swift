@@ -2,9 +2,8 @@
 
 /// Builds the tree of a YAML text, and refuses YAML features that settings do not need.
 ///
-/// Anchors, aliases and tags are refused: without aliases, a text cannot expand in memory. Also
-/// refused are keys that are not plain text, duplicate keys, and a second document. These errors
-/// are reported together; a syntax error ends the reading.
+/// Anchors, aliases, tags, keys that are not plain text, duplicate keys and a second document are
+/// errors. Without aliases, a text cannot expand in memory. A syntax error ends the reading.
 struct YAMLReader {
     /// Maximum length of a text, in octets (16 MiB): 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20
@@ -12,10 +11,10 @@ struct YAMLReader {
     /// Maximum nesting depth; the settings need 5.
     static let maximumDepth = 16
 
-    /// Tree, or nil if the text is empty or could not be parsed to its end.
+    /// Nil if the text is empty or could not be parsed to its end.
     private(set) var root: YAMLNode?
 
-    /// Errors, in the order of the text.
+    /// In the order of the text.
     private(set) var complaints: [YAMLComplaint] = []
 
     /// Makes a reader of a file that could not be read.
@@ -68,7 +67,6 @@ extension YAMLReader {
         }
     }
 
-    /// Reads the value that starts with `event`.
     private mutating func readNode(
         from event: YAMLParser.Event,
         _ parser: inout YAMLParser,
@@ -83,8 +81,7 @@ extension YAMLReader {
         var node = YAMLNode(content: .refused, place: event.place)
         switch event.kind {
         case .scalar(let text, let plain):
-            // The text was checked before, but escapes such as `"\0"` produce these characters
-            // again.
+            // Escapes such as `"\0"` produce characters that the checked text does not contain.
             if text.unicodeScalars.contains(where: Self.isControl) {
                 complain(event.place, "a value must not contain newlines or control characters")
             } else {
@@ -118,8 +115,7 @@ extension YAMLReader {
         return node
     }
 
-    /// Returns true for control characters (general category Cc), 10 times faster than the tables
-    /// of Unicode.
+    /// Returns true for control characters (category Cc), 10 times faster than the Unicode tables.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
@@ -171,7 +167,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// Text for quoting in a message, truncated to 64 characters.
+    /// Text for a message, truncated to 64 characters.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

@@ -3,10 +3,10 @@
 /// Text with checked characters, ready for the parser.
 ///
 /// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as line ends, but editors do
-/// not. Control characters in a name would reach logs and terminals. All of these are refused, so
-/// that editors and messages agree on line numbers.
+/// not: they would disagree on line numbers. Control characters would reach logs and terminals. All
+/// of these are refused.
 struct YAMLText {
-    /// Text without byte order mark.
+    /// Without byte order mark.
     let octets: ArraySlice<UInt8>
 
     /// Last place in the text: behind its last character, or on its last newline.
@@ -49,13 +49,11 @@ struct YAMLText {
         self.end = place.column == 1 ? end : place
     }
 
-    /// Returns a place of the parser with the index of the file, moved to the end if it is behind
-    /// the text.
+    /// Returns the place with the index of the file; moves it to the end if it is behind the text.
     func clamp(_ place: YAMLPlace) -> YAMLPlace {
         min(YAMLPlace(file: end.file, line: place.line, column: place.column), end)
     }
 
-    /// Returns true for printable characters, tabs and newlines.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x20...0x7E, 0xA0...0x2027, 0x202A...0xD7FF: true

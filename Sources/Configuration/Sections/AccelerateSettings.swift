@@ -2,10 +2,10 @@
 
 /// Settings of the BPF program that answers queries in the kernel.
 package struct AccelerateSettings: Sendable, Equatable {
-    /// Acceleration of queries over loopback.
+    /// Queries over loopback.
     package var loopback = Loopback.auto
 
-    /// Maximum number of answers in the kernel; each takes 1 KiB of kernel memory.
+    /// Maximum answers in the kernel; each takes 1 KiB of kernel memory.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {

@@ -3,7 +3,7 @@ internal import Control
 
 /// Changes made to answers before clients get them.
 package struct AnswerSettings: Sendable, Equatable {
-    /// Handling of HTTPS and SVCB records of names that vendors answer.
+    /// HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
     /// Handling of AAAA queries.
@@ -12,7 +12,7 @@ package struct AnswerSettings: Sendable, Equatable {
     /// Order of the addresses in an answer.
     package var order = Order.asReceived
 
-    /// Names and ports that are measured for `fastest`; empty for all names of vendors, port 443.
+    /// Names and ports measured for `fastest`; empty: all names of vendors, port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {
@@ -20,7 +20,7 @@ package struct AnswerSettings: Sendable, Equatable {
         case rotate, fastest
     }
 
-    /// Names to measure, and the TCP port of their servers.
+    /// Names to measure, and the TCP port.
     package struct Probe: Sendable, Equatable {
         package var domain: DomainPattern
         package var port: UInt16
@@ -44,7 +44,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
 /// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
-    /// True if private addresses are removed from answers of upstreams.
+    /// True if private addresses are removed from upstreams' answers.
     package var protect = false
 
     /// Names that may resolve to private addresses.
@@ -110,7 +110,6 @@ extension SettingsKind where Value == [AnswerSettings.Probe] {
 }
 
 extension SettingsKind where Value == AnswerSettings.Probe {
-    /// Domain with the TCP port to measure; 443 if the port is absent.
     fileprivate static var probe: SettingsKind {
         let expected = "{domain: DOMAIN, port: PORT}"
         return SettingsKind(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Cache settings: size, TTL limits, stale answers, prefetch and snapshot.
+/// Size, TTL limits, stale answers, prefetch and snapshot of the cache.
 package struct CacheSettings: Sendable, Equatable {
-    /// Memory limit, in octets.
+    /// In octets.
     package var size = 64 << 20
 
     /// Lower limit for TTLs of positive answers.
@@ -15,13 +15,13 @@ package struct CacheSettings: Sendable, Equatable {
     /// Limits for the lifetime of negative answers.
     package var negativeTTL = NegativeTTL()
 
-    /// File that stores the cache across restarts.
+    /// File that preserves the cache across restarts.
     package var snapshot = SnapshotSetting.automatic
 
-    /// Serve-stale settings; nil if stale answers are never served.
+    /// Nil if stale answers are never served.
     package var stale: Stale? = Stale()
 
-    /// Prefetch settings; nil if answers are not refreshed before they expire.
+    /// Nil if answers are not refreshed before they expire.
     package var prefetch: Prefetch? = Prefetch()
 
     /// Limits for the lifetime of negative answers (RFC 2308 §5).
@@ -46,7 +46,7 @@ package struct CacheSettings: Sendable, Equatable {
         package init() {}
     }
 
-    /// Refresh of answers before they expire, and the limit on the calls for it.
+    /// Refresh of answers before they expire.
     package struct Prefetch: Sendable, Equatable {
         /// Percentage of the TTL after which a query triggers a refresh.
         package var at = 75

@@ -3,13 +3,13 @@ package import Logging
 
 /// Settings of the control socket, which `httpdnsctl` uses.
 package struct ControlSettings: Sendable, Equatable {
-    /// The path of the Unix socket.
+    /// Path of the Unix socket.
     package var socket = "/run/httpdnsd/control.sock"
 
-    /// The permission bits of the socket.
+    /// Permission bits of the socket.
     package var mode = 0o660
 
-    /// The group that owns the socket.
+    /// Group that owns the socket.
     package var group = "httpdns"
 
     package init() {}
@@ -22,10 +22,10 @@ package enum LogFormat: String, Sendable, CaseIterable {
 
 /// Settings of the log.
 package struct LogSettings: Sendable, Equatable {
-    /// Minimum level of messages that are logged.
+    /// Minimum level of logged messages.
     package var level = Logger.Level.info
 
-    /// Line format on standard error; the journal gets entries with fields.
+    /// Line format on standard error; the journal gets fields.
     package var format = LogFormat.text
 
     /// True if every query is logged.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Pattern of names: a domain with all names below it, one name, or only the names below a domain.
+/// Pattern of names.
 package struct DomainPattern: Sendable, Hashable {
     /// Form of a pattern.
     package enum Form: Sendable, Hashable {
@@ -17,7 +17,7 @@ package struct DomainPattern: Sendable, Hashable {
 
     package let form: Form
 
-    /// Domain, in lower case.
+    /// In lower case.
     package let domain: Name
 
     package init(_ form: Form, _ domain: Name) {
@@ -29,7 +29,6 @@ package struct DomainPattern: Sendable, Hashable {
 // MARK: - Text
 
 extension DomainPattern: CustomStringConvertible {
-    /// Reads a pattern in the form used in routes.
     init(reading text: String) throws(Mismatch) {
         let name: Substring
         if text.hasPrefix("=") {
@@ -57,7 +56,7 @@ extension DomainPattern: CustomStringConvertible {
         }
     }
 
-    /// Reads a domain name (RFC 1035 §2.3.4), which must be ASCII.
+    /// Reads a domain name in ASCII (RFC 1035 §2.3.4).
     private static func domain(_ text: Substring) throws(Mismatch) -> Name {
         if text.utf8.contains(UInt8(ascii: "*")) {
             throw Mismatch(
@@ -77,7 +76,7 @@ extension DomainPattern: CustomStringConvertible {
         return name
     }
 
-    /// Returns the reverse zone for the network in `text`, truncated to whole labels.
+    /// Returns the reverse zone of a network, truncated to whole labels.
     private static func reverseZone(of ip: IPAddress, in text: String) -> String {
         let labels = Name(reverseOf: ip).text.split(separator: ".")
         let isIPv4 = labels.count == 6
@@ -89,12 +88,11 @@ extension DomainPattern: CustomStringConvertible {
 
     /// Returns a hint if the text is not a domain, but for example a URL or a network.
     ///
-    /// The DNS allows any octet in a name. A route for such a name would match no query, without
-    /// any error. An octet that is intended can be written as `\DDD`. A slash occurs in names of
-    /// delegated reverse zones, such as `0/25.2.0.192.in-addr.arpa`.
+    /// The DNS allows any octet in a name, but a route for such a name would match no query. An
+    /// intended octet can be written as `\DDD`. A slash occurs in names of delegated reverse zones,
+    /// such as `0/25.2.0.192.in-addr.arpa`.
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // Nearly all domains are plain host names, which this finds 10 times faster than the tables
-        // of Unicode.
+        // Most domains are plain host names, found 10 times faster than with the Unicode tables.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -143,7 +141,7 @@ extension DomainPattern: CustomStringConvertible {
 extension DomainPattern {
     /// Returns true if one of `patterns` matches every name that this pattern matches.
     ///
-    /// The cost depends on the number of labels, not on the number of patterns.
+    /// The cost depends on the number of labels only.
     func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
         let own: [Form] =
             switch form {
@@ -165,7 +163,7 @@ extension DomainPattern {
     }
 }
 
-// MARK: - Literals in this program
+// MARK: - Literals
 
 extension DomainPattern {
     /// Makes a pattern from a literal in this program; traps if it is invalid.

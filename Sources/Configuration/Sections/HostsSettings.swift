@@ -6,7 +6,7 @@ package struct HostsSettings: Sendable, Equatable {
     /// Files in the format of hosts(5), in order of preference.
     package var files = ["/etc/hosts"]
 
-    /// Records in the settings, in the order of the file.
+    /// Records in the settings.
     package var records: [Record] = []
 
     /// Name and its addresses.
@@ -95,7 +95,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
         )
     }
 
-    /// Reads the name of a record; reports an error for an invalid name and for `localhost`.
+    /// Reads the name of a record; `localhost` is refused.
     private static func hostName(
         _ pair: YAMLPair,
         _ key: SettingsKey,

@@ -3,7 +3,7 @@ package import Net
 
 /// Settings of the Prometheus metrics.
 package struct MetricsSettings: Sendable, Equatable {
-    /// Addresses and paths to serve metrics on; empty for none.
+    /// Addresses and paths to serve metrics on.
     package var listen: [MetricsPlace] = []
 
     /// Permission bits of the Unix sockets.
@@ -19,18 +19,17 @@ package struct MetricsSettings: Sendable, Equatable {
 package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     case address(SocketAddress)
 
-    /// Path of a Unix socket.
     case path(String)
 
-    /// Default port; port 0 means any free port.
+    /// Port 0 means any free port.
     static let standardPort: UInt16 = 9353
 
-    /// True if the port is 0: the system chooses a port, so equal entries do not conflict.
+    /// True for port 0: the system chooses a port, so equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
 
-    /// The form used in the settings.
+    /// Text in the settings.
     package var description: String {
         switch self {
         case .address(let address): "\(address)"
@@ -79,7 +78,6 @@ extension MetricsSettings {
 }
 
 extension SettingsKind where Value == MetricsPlace {
-    /// IP address with an optional port, or an absolute path.
     static var metricsPlace: SettingsKind {
         let octets = SettingsLimits.socketPathOctets
         return .scalar(
@@ -100,9 +98,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// List; a single value may be written without brackets.
-    ///
-    /// - Parameter expected: the description of the value for messages.
+    /// List; a single value needs no brackets, and `expected` describes it in messages.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

@@ -5,7 +5,7 @@ package struct RouteSettings: Sendable, Equatable {
     /// Place in the file, as shown by `httpdnsctl explain`.
     package var place: SettingsPlace
 
-    /// Names that the route covers; of all routes, the most specific match wins.
+    /// Names that the route covers; the most specific match of all routes wins.
     package var domains: [DomainPattern] = []
 
     /// Names below these domains that the route does not cover.
@@ -17,20 +17,20 @@ package struct RouteSettings: Sendable, Equatable {
     /// Source to use if no vendor has an answer.
     package var fallback = Fallback.upstream
 
-    /// Upstreams of the route, in order; empty for the general ones.
+    /// Upstreams in order; empty for the general ones.
     package var upstreams: [String] = []
 
     /// Handling of private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if stale answers may be served for these names, subject to `cache.stale`.
+    /// True if stale answers may be served, subject to `cache.stale`.
     package var stale = true
 
     /// Source to use if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// No other source: A and AAAA answers come only from vendors.
+        /// A and AAAA answers come only from vendors.
         case none
     }
 
@@ -46,7 +46,7 @@ package struct RouteSettings: Sendable, Equatable {
 // MARK: - Table
 
 extension RouteSettings: SettingsEntry {
-    /// Empty: a route has no name.
+    /// A route has no name.
     var name: String { "" }
 
     init(name: String, place: SettingsPlace) { self.init(place: place) }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import HTTPDNS
 
-/// Token or key, and the place where it is stored.
+/// Token or key, and its place.
 package struct SecretSetting: Sendable {
-    /// Place of the secret, which is printed instead of the value.
+    /// Printed instead of the value.
     package let source: Source
 
-    /// Value, without the newline at the end of the file.
+    /// Value without the newline at its end.
     package let value: Secret
 
-    /// Place of a secret; a literal in the settings is not accepted.
+    /// Place of a secret; a literal in the settings is refused.
     package enum Source: Sendable, Hashable {
         /// `{file: PATH}`: a file that other users cannot read.
         case file(String)
@@ -18,7 +18,7 @@ package struct SecretSetting: Sendable {
         case credential(String)
     }
 
-    /// Makes a secret from `octets`, which were read from `source`, and wipes `octets`.
+    /// Makes a secret from `octets`, and wipes them.
     package init(wiping octets: inout [UInt8], source: Source) {
         value = Secret(wiping: &octets)
         self.source = source
@@ -35,6 +35,6 @@ extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, 
     package var description: String { "\(value)" }
     package var debugDescription: String { description }
 
-    /// Mirror without children, so that `dump` does not show the value.
+    /// Empty, so that `dump` does not show the value.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -7,18 +7,16 @@ package struct Settings: Sendable, Equatable {
     /// Listen addresses, for UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// Marks whether `listen` is absent in the files.
-    ///
-    /// If so, a default address that this machine does not have is not an error.
+    /// True if the files do not contain `listen`; the machine may then lack a default address.
     package var listenMark = DefaultMark(isDefault: true)
 
-    /// Client prefixes that may send queries; other clients get REFUSED.
+    /// Networks whose clients may send queries; other clients get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// UDP response limit for clients on other machines; nil for no limit.
+    /// UDP limit for clients on other machines; nil for no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
-    /// Number of threads that answer queries from the cache.
+    /// Threads that answer queries from the cache.
     package var workers = WorkerCount.automatic
 
     /// Acceleration by the kernel (BPF).
@@ -41,23 +39,21 @@ package struct Settings: Sendable, Equatable {
     package var metrics = MetricsSettings()
     package var log = LogSettings()
 
-    /// Warnings, in the order of the files and lines.
+    /// Warnings in the order of the files and lines.
     package var warnings: [SettingsProblem] = []
 
-    /// Default settings.
-    ///
-    /// They cannot answer queries: they contain neither routes nor upstreams.
+    /// Default settings, which cannot answer queries without routes or upstreams.
     package init() {}
 }
 
-/// Flag that is not part of the value of the settings: all marks compare equal.
+/// Flag outside of the value of the settings: all marks compare equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
-/// Number of threads that answer queries from the cache, per listen address.
+/// Threads that answer queries from the cache, per listen address.
 package enum WorkerCount: Sendable, Hashable {
     /// One thread per CPU core that the process may use.
     case automatic
@@ -67,9 +63,7 @@ package enum WorkerCount: Sendable, Hashable {
 // MARK: - Reading
 
 extension Settings {
-    /// Reads a file, its drop-ins and the secrets that they refer to.
-    ///
-    /// - Throws: all errors of all files.
+    /// Reads a file, its drop-ins and the secrets that they refer to; reports all errors.
     package static func load(
         file: String,
         environment: SettingsEnvironment = .process
@@ -78,9 +72,7 @@ extension Settings {
         return try Settings(parsing: files, environment: environment)
     }
 
-    /// Reads `text` instead of the content of `file`, with the drop-ins of `file` and all secrets.
-    ///
-    /// - Throws: all errors of all files.
+    /// Reads `text` in place of `file`, with the drop-ins of `file`; reports all errors.
     package static func load(
         _ text: String,
         named name: String,
@@ -93,9 +85,7 @@ extension Settings {
         )
     }
 
-    /// Reads a text and the secrets that it refers to.
-    ///
-    /// - Throws: all errors of the text.
+    /// Reads a text and the secrets that it refers to; reports all errors.
     package init(
         parsing text: String,
         fileName: String,
@@ -104,9 +94,7 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads the octets of a file, which may be invalid UTF-8, and all secrets.
-    ///
-    /// - Throws: all errors of the file.
+    /// Reads the octets of a file, which may be invalid UTF-8; reports all errors.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -117,8 +105,6 @@ extension Settings {
     }
 
     /// Reads `files` in order; a later file overrides and extends the earlier ones.
-    ///
-    /// - Throws: all errors of all files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -131,7 +117,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // A text that was parsed to its end is checked, even if it has other errors.
+            // A text parsed to its end is checked, even if it has errors.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)

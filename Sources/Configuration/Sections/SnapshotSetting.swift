@@ -2,17 +2,15 @@
 
 /// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// `cache.snapshot` in the state directory of the systemd unit, if the unit has one.
+    /// `cache.snapshot` in the state directory of the systemd unit, if there is one.
     case automatic
 
     case off
 
-    /// Absolute path of the file.
+    /// An absolute path.
     case file(String)
 
-    /// Returns the path of the snapshot file; nil for no snapshot.
-    ///
-    /// - Parameter stateDirectory: the state directory of the systemd unit, if any.
+    /// Returns the path of the snapshot; nil for no snapshot.
     package func path(in stateDirectory: String?) -> String? {
         switch self {
         case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }

@@ -2,7 +2,7 @@
 import DNSWire
 package import Net
 
-/// Resolver that queries are forwarded to if no vendor answers them.
+/// Resolver for queries that no vendor answers.
 package struct UpstreamSettings: Sendable, Equatable {
     /// Name in routes, logs and counters.
     package var name: String
@@ -16,13 +16,13 @@ package struct UpstreamSettings: Sendable, Equatable {
     /// IP addresses as written; port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
-    /// PEM file of trusted CA certificates; nil for the trust store of the system.
+    /// PEM file of trusted CA certificates; nil for the system's trust store.
     package var caFile: String?
 
     /// True if only routes that name this upstream use it.
     package var only = false
 
-    /// True if clients may get the AD flag for answers that this upstream validated.
+    /// True if clients may get the AD flag of answers that this upstream validated.
     package var validates = false
 
     /// Time limit for one answer.
@@ -40,7 +40,7 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// Server addresses with ports; at least one in settings that passed the checks.
+    /// Server addresses with ports; not empty in checked settings.
     package var servers: [SocketAddress] {
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in

@@ -3,11 +3,11 @@ internal import Control
 import DNSWire
 package import Net
 
-/// URL of an upstream: protocol, host, port and path; the host is never resolved.
+/// URL of an upstream; the host is never resolved.
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
     /// Protocols of upstreams.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// Plain DNS over UDP, and over TCP when an answer is truncated (RFC 1035 §4.2).
+        /// Plain DNS over UDP, and over TCP if an answer is truncated (RFC 1035 §4.2).
         case udp
 
         /// Plain DNS over TCP (RFC 7766).
@@ -33,13 +33,13 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Host name or IP address (without brackets), which the server certificate must match.
+    /// Host name or IP address without brackets, which the certificate must match.
     package let host: String
 
-    /// Port of the URL, or the default port of the scheme.
+    /// Port of the URL, or default port of the scheme.
     package let port: UInt16
 
-    /// Path and query of an https URL; empty for other schemes.
+    /// Path and query of an https URL; empty for others.
     package let path: String
 
     /// Server address, if the host is an IP address.
@@ -47,10 +47,10 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         SocketAddress(host.contains(":") ? "[\(host)]" : host, defaultPort: port)
     }
 
-    /// True if answers can be read and forged on the network path.
+    /// True if answers can be read and forged on the way.
     package var isUnprotected: Bool { !scheme.isProtected }
 
-    /// URL without the port if it is the default port.
+    /// The URL without a default port.
     package var description: String {
         let host = host.contains(":") ? "[\(host)]" : host
         let port = port == scheme.defaultPort ? "" : ":\(port)"
@@ -70,11 +70,10 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Reading
 
 extension UpstreamURL {
-    /// Maximum length of a URL, in octets.
+    /// In octets.
     private static let maximumOctets = 1024
 
-    /// Reads `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, each with an optional
-    /// `:PORT`.
+    /// Reads `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, with an optional `:PORT`.
     init(reading text: String) throws(Mismatch) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, text.utf8.count <= Self.maximumOctets, !text.contains("\\") else {
@@ -147,7 +146,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // Accepts the URI template of RFC 8484 §4.1, which has a variable for GET.
+        // The URI template of RFC 8484 §4.1, with its variable for GET.
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

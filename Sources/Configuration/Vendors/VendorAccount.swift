@@ -4,20 +4,18 @@ package import Net
 
 /// Options, checks and protocol of one kind of vendor.
 ///
-/// Each kind has a file `VendorTables+….swift` that implements this protocol; the vendor's API is
-/// in the module `HTTPDNS`. A new vendor needs these two files, a case of `VendorKind` and a case
-/// of `VendorSettings.Account`.
+/// Each kind has a file `VendorTables+….swift`; the vendor's API is in the module `HTTPDNS`. A new
+/// vendor needs these two files, a case of `VendorKind` and a case of `VendorSettings.Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual above the example of this kind.
+    /// Paragraph of the manual above the kind's example.
     static var about: String { get }
 
-    /// Options that only this kind has, or that have another meaning for this kind.
+    /// Options that this kind does not share, or that have another meaning for it.
     static var options: [SettingsOption<VendorSettings>] { get }
 
-    /// Makes an account with default options.
     init()
 
-    /// Protection of calls in one or two words: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls: `aes`, `v2 gcm`, `https`.
     var channelName: String { get }
 
     var usesTLS: Bool { get }
@@ -25,24 +23,21 @@ protocol VendorAccount: Sendable, Equatable {
     /// True if a forged reply is detected, by TLS or by the vendor's protocol.
     var isProtected: Bool { get }
 
-    /// Default port of a server.
     var port: UInt16 { get }
 
     /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
-    /// Fills in options that the file does not name, before the servers are filled in.
-    ///
-    /// - Parameter servers: the servers in the file; may be empty.
+    /// Fills in options that the file does not name; `servers` are those in the file.
     mutating func complete(servers: [SocketAddress])
 
-    /// Tokens and keys of the account, with the names of their options.
+    /// Secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports options that conflict; `path` is the path of the vendor.
+    /// Reports conflicts of options; `path` is the path of the vendor.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
-    /// Makes the implementation of the vendor's protocol.
+    /// Makes the vendor's codec.
     func vendor() throws -> any Vendor
 
     /// Returns the service that lists the servers to query; nil to use the servers in the settings.
@@ -69,7 +64,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of vendors and services, with the kind to suggest for each.
+    /// Other names of vendors and services, for suggestions.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -116,7 +111,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Kind of the account.
+    /// The kind, which decides the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -137,13 +132,13 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Protection of calls in one or two words: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls: `aes`, `v2 gcm`, `https`.
     package var channel: String { any.channelName }
 
     /// True if calls use TLS.
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the implementation of the vendor's protocol.
+    /// Makes the vendor's codec.
     ///
     /// - Throws: an error if OpenSSL lacks a cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
@@ -153,9 +148,6 @@ extension VendorSettings.Account {
         any.source(servers: servers)
     }
 
-    /// Fills in options that the file does not name.
-    ///
-    /// - Parameter servers: the servers in the file; may be empty.
     mutating func complete(servers: [SocketAddress]) {
         switch self {
         case .tencent(var account):
@@ -170,18 +162,17 @@ extension VendorSettings.Account {
     }
 }
 
-// MARK: - What several kinds have
+// MARK: - Shared by several kinds
 
 /// Transport of calls.
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Plain HTTP: calls can be read and forged unless the vendor's protocol prevents it.
+    /// Calls can be read and forged unless the vendor's protocol prevents it.
     case http
 }
 
 extension VendorSettings {
-    /// Note for protocols that are partly derived from the vendors' SDKs.
     static let undocumented = """
         Parts of the protocol are undocumented: test it before you rely on it.
         """
@@ -217,11 +208,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`.
-    ///
-    /// - Parameters:
-    ///   - standard: the default in words; nil if the option is required.
-    ///   - doc: text that is appended to the description.
+    /// Makes the option `servers`; without `standard`, the default in words, it is required.
     static func servers(
         standard: String?,
         example: [String],
@@ -238,7 +225,7 @@ extension VendorSettings {
         )
     }
 
-    /// Makes the option `batching`, for vendors that accept several names in one call.
+    /// Makes the option for vendors that accept several names in one call.
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option(
             "batching",
@@ -252,7 +239,6 @@ extension VendorSettings {
         )
     }
 
-    /// Warns if calls use plain HTTP.
     static func warnOfPlainHTTP(
         _ scheme: VendorScheme,
         _ path: String,
@@ -268,7 +254,7 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// Returns an empty secret for the manual, which prints only its source.
+    /// An empty secret for the manual, which prints only its source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
@@ -286,7 +272,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret is a systemd credential, which is copied only when the service starts.
+    /// True if a secret is a credential, which systemd copies only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.account.any.secrets.contains { entry in

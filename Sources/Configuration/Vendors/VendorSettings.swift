@@ -3,7 +3,7 @@ package import DNSWire
 package import HTTPDNS
 package import Net
 
-/// HTTPDNS vendor account, and the options of its client.
+/// HTTPDNS vendor account with the options of its client.
 package struct VendorSettings: Sendable, Equatable {
     /// Name in routes, logs and counters.
     package var name: String
@@ -14,7 +14,7 @@ package struct VendorSettings: Sendable, Equatable {
     /// Account; its kind decides the protocol.
     package var account = Account.tencent(TencentSettings())
 
-    /// Servers of the vendor in order of preference, with ports.
+    /// Servers with ports, in order of preference.
     package var servers: [SocketAddress] = []
 
     /// Client address sent to the vendor; nil: the vendor uses the source address of the call.
@@ -23,7 +23,7 @@ package struct VendorSettings: Sendable, Equatable {
     /// Time limit for one call.
     package var timeout = Duration.seconds(2)
 
-    /// Consecutive failures after which the next server becomes the preferred one.
+    /// Consecutive failures after which the next server is preferred.
     package var retriesBeforeSwitch = 3
 
     /// Time after which the next server is queried, too (hedging).
@@ -32,25 +32,25 @@ package struct VendorSettings: Sendable, Equatable {
     /// Time after which the first server is tried again.
     package var returnToPrimaryAfter = Duration.seconds(600)
 
-    /// PEM file of trusted CA certificates; nil for the trust store of the system.
+    /// PEM file of trusted CA certificates; nil for the system's trust store.
     package var caFile: String?
 
     /// HTTP version.
     package var http = HTTPVersion.automatic
 
-    /// HTTP proxy for all calls; nil for none: proxy environment variables are ignored.
+    /// HTTP proxy; proxy environment variables are ignored.
     package var proxy: SocketAddress?
 
-    /// Maximum number of calls in flight; further names wait.
+    /// Maximum calls in flight; further names wait.
     package var concurrentCalls = 32
 
-    /// Maximum number of calls per second; nil for no limit.
+    /// Maximum calls per second; nil for no limit.
     package var callsPerSecond: Int?
 
     /// Names that share a call.
     package var batching = VendorClient.Batching.waiting
 
-    /// Call budget; nil for no limit.
+    /// Nil for no limit.
     package var budget: BudgetSettings?
 
     init(name: String, place: SettingsPlace) {
@@ -59,7 +59,7 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Limit on the number of calls to a vendor.
+/// Limit on the calls to a vendor.
 package struct BudgetSettings: Sendable, Equatable {
     /// Calls per UTC day.
     package var callsPerDay = 0
@@ -73,13 +73,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// Kind of the account; setting another kind resets the account to its defaults.
+    /// The kind; setting another kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Fills in the servers and ports that the file does not name, from the kind of the account.
+    /// Fills in the servers and ports that the file does not name.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

@@ -7,7 +7,7 @@ package struct AlibabaSettings: Sendable, Equatable {
     /// Account number.
     package var account = ""
 
-    /// Signing key, in hexadecimal digits; nil: calls are not signed.
+    /// Signing key in hexadecimal digits; nil: calls are not signed.
     package var secret: SecretSetting?
 
     /// Key for `encryption`, 32 hexadecimal digits.
@@ -28,7 +28,7 @@ package struct AlibabaSettings: Sendable, Equatable {
     /// Region of the account's users.
     package var region = Alibaba.Region.cn
 
-    /// True if the servers are fetched from the scheduling service; nil: true unless the file names
+    /// True to fetch the servers from the scheduling service; nil: true unless the file names
     /// servers.
     package var schedule: Bool?
 
@@ -39,7 +39,6 @@ package struct AlibabaSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Alibaba account, or defaults for another kind; setting it sets the kind.
     var alibaba: AlibabaSettings {
         get { if case .alibaba(let settings) = account { settings } else { AlibabaSettings() } }
         set { account = .alibaba(newValue) }
@@ -202,7 +201,7 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Checks that encryption has a key and the right API, and warns of unprotected calls.
+    /// Checks encryption, its key and the API; warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")

@@ -19,7 +19,6 @@ package struct BaiduSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Baidu account, or defaults for another kind; setting it sets the kind.
     var baidu: BaiduSettings {
         get { if case .baidu(let settings) = account { settings } else { BaiduSettings() } }
         set { account = .baidu(newValue) }

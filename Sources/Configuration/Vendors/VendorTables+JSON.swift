@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// Resolver with a JSON API, such as those of Google and AliDNS.
+/// Resolver with a JSON API, such as Google or AliDNS.
 package struct JSONSettings: Sendable, Equatable {
     /// URL of the API.
     package var url: Address?
 
-    /// Account number (AliDNS) for signed calls; nil: calls are not signed.
+    /// Account number (AliDNS) for signed calls.
     package var account: String?
 
     /// Public part of the access key.
@@ -15,23 +15,22 @@ package struct JSONSettings: Sendable, Equatable {
     /// Secret part of the access key.
     package var secret: SecretSetting?
 
-    /// True if calls are counted as billable; if nil, they are if there is an account.
+    /// True if calls are billable; nil: true if there is an account.
     package var isBillable: Bool?
 
     package init() {}
 
     /// URL that `DNSJSON` accepts.
     package struct Address: Sendable, Hashable {
-        /// URL as written.
+        /// The URL as written.
         package let text: String
 
-        /// Port of the URL, or the default port of its scheme.
+        /// Port of the URL, or default port of its scheme.
         package let port: UInt16
 
         /// Transport of calls.
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        /// Reads a URL.
         ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
@@ -43,7 +42,6 @@ package struct JSONSettings: Sendable, Equatable {
             self.text = text
         }
 
-        /// URL of the example in the manual.
         fileprivate static let example: Address = {
             guard let address = try? Address(reading: "https://dns.alidns.com/resolve") else {
                 preconditionFailure("the example is not a URL")
@@ -54,7 +52,6 @@ package struct JSONSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// JSON API, or defaults for another kind; setting it sets the kind.
     var json: JSONSettings {
         get { if case .json(let settings) = account { settings } else { JSONSettings() } }
         set { account = .json(newValue) }
@@ -162,7 +159,7 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// Checks that the parts of an account are complete, and warns of plain HTTP.
+    /// Checks that the account is complete, and warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }

@@ -29,7 +29,7 @@ package struct TencentSettings: Sendable, Equatable {
     /// Name that the certificate must contain; nil: the IP address of the server.
     package var tlsName: String?
 
-    /// Service that lists the servers to query; nil: the servers in the settings are used.
+    /// Service that lists the servers; nil: the servers in the settings are used.
     package var conf: Conf?
 
     package init() {}
@@ -47,7 +47,6 @@ package struct TencentSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Tencent account, or defaults for another kind; setting it sets the kind.
     var tencent: TencentSettings {
         get { if case .tencent(let settings) = account { settings } else { TencentSettings() } }
         set { account = .tencent(newValue) }
@@ -241,7 +240,7 @@ extension TencentSettings {
 // MARK: - Checks
 
 extension TencentSettings {
-    /// Checks that ID, token and key fit the channel, and that the region has the channel.
+    /// Checks that ID, token and key fit the channel, and that the region has it.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         guard !reading.isDamaged("\(path).channel"), !reading.isDamaged("\(path).region") else {
             return
@@ -279,7 +278,6 @@ extension TencentSettings {
         }
     }
 
-    /// Checks that the channel has the secrets that it needs, in the right form.
     private func checkSecrets(
         of name: String,
         _ path: String,

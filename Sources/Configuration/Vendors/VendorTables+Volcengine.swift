@@ -19,7 +19,6 @@ package struct VolcengineSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Volcengine account, or defaults for another kind; setting it sets the kind.
     var volcengine: VolcengineSettings {
         get {
             if case .volcengine(let settings) = account { settings } else { VolcengineSettings() }

@@ -17,7 +17,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options for an entry without a valid kind: the options of all kinds, which are not read.
+    /// Options of all kinds, not read, for an entry without a valid kind.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -44,7 +44,6 @@ extension VendorSettings: SettingsNamedEntry {
         VendorKind.allCases.map { kind in
             var fresh = VendorSettings(name: kind.rawValue, place: SettingsPlace())
             fresh.kind = kind
-            // The first example explains the common options.
             let isFirst = kind == VendorKind.allCases.first
             let own = [kindOption] + kind.account.options
             return SettingsManual.Example(
@@ -56,8 +55,7 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// Returns error messages for the options of other kinds, by option; see `strangers` of the
-    /// table.
+    /// Returns error messages for options of other kinds; see `SettingsTable.strangers`.
     private static func strangers(
         to kind: VendorKind,
         having own: [String]
@@ -239,7 +237,6 @@ extension SocketAddress {
 // MARK: - Checks
 
 extension Settings {
-    /// Checks that each vendor has the options that its kind needs, and that they fit together.
     func checkVendors(_ reading: inout SettingsReading) {
         let named = Set(routes.flatMap(\.vendors))
         for (index, vendor) in vendors.enumerated() {
@@ -258,8 +255,7 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// Checks that HTTP/3 is used with TLS and without a proxy: QUIC includes TLS, and no proxy
-    /// forwards it.
+    /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")

@@ -7,16 +7,16 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file of the cache: restored at the start, written every five minutes if the cache has
+/// Snapshot file of the cache: restored at the start; written every five minutes if the cache has
 /// changed, and at the end.
 ///
-/// Only the shutdown waits for the file, until a deadline.  Disk access happens on threads, one at
+/// Disk access happens on threads, one at a time.
 /// a time.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Called after loading, with the most frequent questions before the restart, highest first.
+    /// Called after loading with the most frequent questions before the restart, highest first.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
@@ -26,26 +26,22 @@ final class CacheFile {
     private let clocks: Clocks
     private let logger: Logger
 
-    /// Flags that abort loading and writing.
     private let (stopLoading, stopWriting) = (StopSign(), StopSign())
 
-    /// Latest access to the file; accesses run in sequence.
     private var work: Task<Void, Never>?
 
-    /// State of the cache when it was last equal to the file; nil until loading has ended.
+    /// State of the cache when it was equal to the file; nil until loading has ended.
     ///
-    /// While it is nil nothing is written: a partly loaded cache must not replace the file.
+    /// While it is nil, nothing is written: a partly loaded cache must not replace the file.
     private var state: State?
     private var alarm: Alarm?
 
-    /// Maximum time before a change of the cache is written.
     static let interval: Duration = .seconds(300)
 
-    /// Counters that show changes of the cache.
     private struct State {
         let contents: [UInt64]
 
-        /// Cache hits, which show the demand for names.
+        /// Demand for names.
         let hits: UInt64
 
         static let empty = State(contents: [0, 0, 0], hits: 0)
@@ -62,7 +58,6 @@ final class CacheFile {
         }
     }
 
-    /// Makes the snapshot file at `path`; reads and writes nothing yet.
     init(
         _ path: String,
         of cache: AnswerCache,
@@ -79,7 +74,7 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Starts to load the file, and to write it regularly; returns immediately.
+    /// Starts to load the file, and then to write it regularly.
     ///
     /// - Parameter leavesOut: selects questions that the settings answer now; runs on any thread.
     func start(leavingOut leavesOut: @escaping @Sendable (Question) -> Bool = { _ in false }) {
@@ -92,7 +87,7 @@ final class CacheFile {
         }
     }
 
-    /// Starts to write the cache to a new path, without loading; replaces an existing file.
+    /// Starts to write to a new path, without loading; replaces an existing file.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -107,7 +102,7 @@ final class CacheFile {
         if state == nil { await work?.value }
     }
 
-    /// Stops writing; the file stays unchanged.
+    /// Stops writing; the file remains.
     func abandon() {
         alarm?.set(nil)
         alarm = nil
@@ -155,7 +150,6 @@ final class CacheFile {
         }
     }
 
-    /// Kind of change since the last write.
     private enum Changes {
         case none, demand, contents
     }
@@ -199,7 +193,7 @@ final class CacheFile {
         }
     }
 
-    /// Removes a temporary file of an earlier process; writing reports persistent faults.
+    /// Removes a temporary file of an earlier process.
     private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
@@ -214,7 +208,7 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // If no other answer was stored meanwhile, cache and file are equal.
+        // No other answer was stored meanwhile: cache and file are equal.
         let now = State(cache)
         if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {
@@ -283,7 +277,6 @@ final class CacheFile {
                 """
             )
         case .failure(.stopped):
-            // The caller that stopped it has logged the reason.
             break
         case .failure(let fault):
             fail(fault.sentence, consequence: Self.keeping)
@@ -292,7 +285,6 @@ final class CacheFile {
 
     private static let keeping = "keeping the old file, if any"
 
-    /// Stores a fault, and logs it unless it equals the previous one.
     private func fail(_ fault: String, consequence: String) {
         if numbers.fault != fault { logger.warning("cache: \(fault), \(consequence)") }
         numbers.fault = fault
@@ -300,7 +292,6 @@ final class CacheFile {
 }
 
 extension Duration {
-    /// Milliseconds, rounded down.
     fileprivate var inWholeMilliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }

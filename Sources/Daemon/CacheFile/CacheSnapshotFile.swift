@@ -13,11 +13,10 @@ struct CacheSnapshotFile: Sendable {
     let cache: AnswerCache
     let origins: AnswerSourceRegistry
 
-    /// Start time of an operation by both clocks.
     struct Moment: Sendable {
         let instant: ContinuousClock.Instant
 
-        /// Seconds since 1970, rounded down; 0 for negative times.
+        /// Seconds since 1970, rounded down.
         let wallTime: UInt64
 
         init(_ clocks: Clocks) {
@@ -28,7 +27,6 @@ struct CacheSnapshotFile: Sendable {
 
     // MARK: - Writing
 
-    /// Result of a write.
     struct Written: Sendable {
         let entries: UInt64
         let octets: Int
@@ -45,16 +43,14 @@ struct CacheSnapshotFile: Sendable {
 
     // MARK: - Loading
 
-    /// Result of a load.
     struct Loaded: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// Most frequent questions before the restart, highest first; candidates for a refresh.
+        /// Most frequent questions before the restart, highest first.
         let hottest: [HotEntry]
     }
 
-    /// Failure of a load.
     enum LoadFault: Error {
         /// The file cannot be read.
         case unread(FileFault)
@@ -63,7 +59,6 @@ struct CacheSnapshotFile: Sendable {
         case damaged(SnapshotError)
     }
 
-    /// Maximum number of questions to refresh after a load.
     static let hottestCount = 1000
 
     private static let pieceOctets = 64 << 10
@@ -71,8 +66,6 @@ struct CacheSnapshotFile: Sendable {
     /// Restores the cache from the file; nil if there is no file.
     ///
     /// The file is read twice: the first pass checks it, so that no part of a damaged file is used.
-    ///
-    /// - Parameter leavesOut: selects questions that the settings answer now.
     func load(
         at moment: Moment,
         leavingOut leavesOut: @Sendable @escaping (Question) -> Bool = { _ in false },
@@ -101,7 +94,7 @@ struct CacheSnapshotFile: Sendable {
         _ leavesOut: @escaping (Question) -> Bool,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // One more second, because both times are rounded down: no TTL may become longer.
+        // One more second: both times are rounded down, and no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,
@@ -118,7 +111,7 @@ struct CacheSnapshotFile: Sendable {
             } catch {
                 throw .unread(error)
             }
-            // The file was truncated meanwhile; the reader reports the missing end.
+            // The file was truncated; the reader reports the missing end.
             if octets.isEmpty { break }
             position += octets.count
             do throws(SnapshotError) {
@@ -135,7 +128,6 @@ struct CacheSnapshotFile: Sendable {
     }
 }
 
-/// Cancellation flag for a thread.
 final class StopSign: Sendable {
     private let state = Atomic(false)
 

@@ -4,7 +4,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-// MARK: - The cache's file
+// MARK: - Cache snapshot
 
 extension Daemon {
     static func cacheFile(_ components: Components, logger: Logger) -> CacheFile? {
@@ -20,7 +20,7 @@ extension Daemon {
         }
     }
 
-    /// Starts to restore the cache from its snapshot, and to write the snapshot.
+    /// Starts to restore the cache, and to write its snapshot.
     ///
     /// Meanwhile, a query waits for its restored entry if no better answer arrives.
     func startCacheFile() {

@@ -7,11 +7,11 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Settings, with the distinct upstream lists of all routes, which a thread has collected.
+/// Settings and the distinct upstream lists of their routes, collected on a thread.
 struct SettledRoutes: Sendable {
     let settings: Settings
 
-    /// Distinct lists of upstreams in routes; many routes share one list.
+    /// Many routes share one list.
     let upstreamLists: Set<[String]>
 
     init(_ settings: Settings) {
@@ -21,7 +21,7 @@ struct SettledRoutes: Sendable {
 }
 
 extension Components {
-    /// Components that provide answers: cache, vendors and upstreams.
+    /// Components that provide answers.
     @ServiceLoop
     struct Sources {
         let cache: AnswerCache
@@ -33,7 +33,7 @@ extension Components {
 
         let plan: RoutingPlan
 
-        /// Makes the components for `settled`; takes unchanged ones from `old`.
+        /// Makes the components; takes unchanged ones from `old`.
         init(
             _ settled: SettledRoutes,
             in dependencies: Dependencies,
@@ -65,7 +65,6 @@ extension Components {
             upstreamHTTP = made.http
             let health = old?.upstreamHealth ?? HealthTable(clocks: clocks)
             self.health = health
-            // Routes with the same upstreams share one group.
             var groups: [[String]: UpstreamGroup] = [:]
             for list in settled.upstreamLists {
                 let named = list.compactMap { name in made.upstreams.first { $0.name == name } }
@@ -83,7 +82,7 @@ extension Components {
     }
 }
 
-/// Inputs for making the routes, on any thread.
+/// Inputs for making the routes; for any thread.
 struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
@@ -91,7 +90,7 @@ struct RoutingPlan: Sendable {
 
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Makes the routes and compares them with the old ones, in time linear in their number.
+    /// Makes the routes and compares them with the old ones, in linear time.
     func routing() -> Routing {
         var table = RouteTable()
         for route in settings.routes {
@@ -116,12 +115,11 @@ struct RoutingPlan: Sendable {
     }
 }
 
-/// Route table of the components.
 struct Routing: Sendable {
     let table: RouteTable
     let names: RouteNames
 
-    /// Comparison with the previous routes; nil at the start.
+    /// Nil at the start.
     let comparison: RouteTable.Comparison?
 }
 

@@ -21,8 +21,7 @@ extension Components {
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Upstreams and vendors have separate transports, so that neither uses up the connections
-        // of the other.
+        // Separate from the vendors' transport, so that neither uses up the other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(queries: dependencies.transport(), probes: dependencies.transport())
@@ -78,7 +77,6 @@ extension Components {
         )
     }
 
-    /// Returns the existing upstream with the same settings; nil if there is none.
     private func upstream(of settings: UpstreamSettings) -> (any Forwarding)? {
         zip(self.settings.upstreams, upstreams).first { $0.0.hasSameServers(as: settings) }?.1
     }
@@ -91,9 +89,7 @@ extension Components {
         }
     }
 
-    /// Logs unprotected upstreams, and later changes of their servers' health.
-    ///
-    /// - Parameter old: previous components; its upstreams are not logged again.
+    /// Logs unprotected upstreams that `old` lacks, and later changes of their servers' health.
     func reportUpstreams(to logger: Logger, after old: Components? = nil) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
@@ -117,7 +113,6 @@ extension Components {
         }
     }
 
-    /// Closes the upstreams' connections and resets the health of their servers.
     func upstreamNetworkChanged() {
         upstreamHealth.networkChanged()
         for upstream in upstreams { upstream.networkChanged() }

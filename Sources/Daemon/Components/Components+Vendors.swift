@@ -4,15 +4,13 @@ internal import HTTPDNS
 internal import Net
 
 extension Components {
-    /// Returns the existing vendor client with the same settings; nil if there is none.
     func client(of settings: VendorSettings) -> VendorClient? {
         vendors.first { $0.settings.hasSameValues(as: settings) }?.client
     }
 
     /// Makes a vendor client.
     ///
-    /// - Throws: `StartError.vendor` for faults that checking the settings does not find, such as a
-    ///   cipher that the installed OpenSSL lacks.
+    /// - Throws: `StartError.vendor`; see `Components.init`.
     static func client(
         _ settings: VendorSettings,
         _ http: any HTTPTransport,

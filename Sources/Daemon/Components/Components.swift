@@ -11,8 +11,8 @@ internal import Upstream
 
 /// All components that the settings describe, connected but not started.
 ///
-/// This file and `Resolver.init` show the dependencies between components.  A reload makes a new
-/// `Components`, which share unchanged components with the old one and replaces it.
+/// This file and `Resolver.init` show the dependencies.  A reload makes new `Components`, which
+/// share unchanged components with the old ones.
 @ServiceLoop
 struct Components {
     let settings: Settings
@@ -20,26 +20,22 @@ struct Components {
     let clocks: Clocks
     let cache: AnswerCache
 
-    /// HTTP transport shared by all vendors; nil if there are none.
+    /// Transport shared by all vendors.
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
 
-    /// HTTP transports shared by upstreams over HTTPS; nil if there are none.
+    /// Transports shared by upstreams over HTTPS.
     let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
 
-    /// Health of the upstreams' servers, with its log callbacks.
     let upstreamHealth: HealthTable
     let resolver: Resolver
 
     let routeNames: RouteNames
 
-    /// Makes all components for checked settings.
+    /// Makes all components.
     ///
-    /// - Parameters:
-    ///   - dependencies: network and clocks.
-    ///   - old: previous components, which provide unchanged components; it is not modified before
-    ///     `Daemon` replaces it.
+    /// - Parameter old: provides unchanged components; not modified here.
     /// - Throws: `StartError` for faults that checking the settings does not find, such as a cipher
     ///   that the installed OpenSSL lacks.
     init(
@@ -51,8 +47,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Makes all components, with the routes on a thread: 100,000 routes take about 1 s, which would
-    /// block the service loop.
+    /// Makes all components, with the routes on a thread: 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -100,7 +95,6 @@ struct Components {
         )
     }
 
-    /// Activates these components in the objects that outlive a reload.
     func comeIntoForce() {
         cache.setRotation(settings.answers.order == .rotate)
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
@@ -113,39 +107,30 @@ struct Components {
 
 /// Failure of a start or a reload.
 package enum StartError: Error, CustomStringConvertible {
-    /// Cannot listen on an address.
     case listen(SocketAddress, SocketError)
 
-    /// Cannot listen on an address because this daemon listens on another address with its port.
+    /// The daemon already listens on another address with the port.
     case listenBeside(SocketAddress, SocketAddress)
-    /// Cannot listen on an address because systemd passed other addresses with its port.
+    /// The port belongs to other addresses, which systemd passed.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
-    /// A socket from systemd is unusable.
     case passed(SocketError)
 
-    /// Cannot open the control socket.
     case control(String, SocketError)
 
-    /// Cannot serve metrics at an address or path.
     case metrics(MetricsListenError)
 
-    /// Acceleration is required but not available.
     case acceleration(AccelerationError)
 
-    /// Cannot make the client of a vendor.
     case vendor(String, String)
 
-    /// Cannot make an upstream.
     case upstream(String, String)
 
-    /// Cannot reload because the daemon is stopping.
     case stopping
 
-    /// A basic system call failed.
     case system(SocketError)
 
-    /// Fault with its place and, if known, a remedy.
+    /// The fault with its place and, if known, a remedy.
     package var description: String {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:

@@ -6,26 +6,23 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// External dependencies of the components: network, clocks and system calls.
-///
-/// Tests replace them by a simulated world.
+/// Network, clocks and system calls that the components use; tests replace them.
 @ServiceLoop
 package struct Dependencies {
     var clocks: Clocks
 
-    /// Secret seed for cache hashing and order.
+    /// Secret seed for cache hashes and order.
     var seed: UInt64
 
     var transport: () -> any HTTPTransport
 
-    /// Makes the transport to an upstream server at an address, except over HTTPS; with TLS if a
-    /// client is given.
+    /// Makes the transport to an upstream server, except over HTTPS; with TLS if a client is given.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: Probing.Probe
 
-    /// Makes the kernel program from cache size, time origin and seed; nil if `clocks` is not the
-    /// kernel's clock.
+    /// Makes the kernel program from cache size, time origin and seed; nil if `clocks` are
+    /// simulated.
     var kernel: Kernel?
 
     typealias Kernel =
@@ -69,7 +66,6 @@ package struct Dependencies {
         }
     }
 
-    /// Connects to a server without sending data; returns true on success.
     private static func probe(
         _ target: AddressRanking.Target,
         deadline: ContinuousClock.Instant

@@ -4,7 +4,7 @@ internal import HTTPDNS
 internal import Logging
 internal import Net
 
-/// Log of a vendor's events; a persistent failure is logged once.
+/// Log of a vendor's events; logs a persistent failure once.
 @ServiceLoop
 final class VendorLog {
     private let name: String
@@ -12,7 +12,6 @@ final class VendorLog {
 
     private var servers: [SocketAddress] = []
 
-    /// True if the last refresh failed.
     private var isFailing = false
 
     init(_ name: String, _ logger: Logger) {
@@ -83,7 +82,6 @@ final class VendorLog {
 // MARK: - Beginning and end
 
 extension Daemon {
-    /// Starts vendor clients, with their endpoint refresh and log.
     func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
         for vendor in vendors {
             let log = VendorLog(vendor.settings.name, logger)
@@ -96,7 +94,7 @@ extension Daemon {
         }
     }
 
-    /// Stops all vendor clients; logs paused ones, because a restart resumes them.
+    /// Stops all vendor clients; logs paused ones.
     func stopVendors() {
         for vendor in components.vendors {
             if vendor.client.statistics.state == .paused {

@@ -7,8 +7,8 @@ internal import Resolver
 
 /// Reader of the hosts files, which reads them again when they change.
 ///
-/// A separate thread reads the files, because a large file takes a while. The finished table then
-/// replaces the previous one. A missing file counts as empty: it may be created later.
+/// A thread reads them, and the finished table replaces the previous one. A missing file counts as
+/// empty.
 @ServiceLoop
 final class HostsFiles {
     /// Maximum size of a file in octets; a longer file is ignored.
@@ -20,10 +20,9 @@ final class HostsFiles {
     private let settings: HostsSettings
     private let logger: Logger
 
-    /// Latest table; empty before the files are read.
+    /// Empty before the files are read.
     private(set) var table = HostsTable()
 
-    /// Receives each new table.
     var onChange: (@ServiceLoop (HostsTable) -> Void)?
 
     private var watches: [FileWatch] = []
@@ -33,7 +32,7 @@ final class HostsFiles {
     private var isReading = false
     private var hasChanged = false
 
-    /// Last warning about each file, so that each warning is logged once.
+    /// Last warning about each file.
     private var logged: [String: String] = [:]
 
     init(_ settings: HostsSettings, logger: Logger) {
@@ -41,7 +40,6 @@ final class HostsFiles {
         self.logger = logger
     }
 
-    /// Watches the files, and then reads them for the first time.
     func start() async {
         let alarm = Alarm(.system) { [weak self] in
             guard let self else { return }
@@ -60,13 +58,11 @@ final class HostsFiles {
         await read()
     }
 
-    /// Stops watching the files.
     func stop() {
         watches = []
         alarm?.set(nil)
     }
 
-    /// Reads all files; repeats this if they change in the meantime.
     private func read() async {
         hasChanged = true
         guard !isReading else { return }
@@ -88,14 +84,13 @@ final class HostsFiles {
 
     // MARK: - Logging
 
-    /// Logs the errors of a file, unless they were the last ones logged for it.
     private func log(_ file: HostsReading.File) {
         guard let complaint = file.complaint, logged[file.path] != complaint else {
             if file.complaint == nil { logged[file.path] = nil }
             return
         }
         logged[file.path] = complaint
-        // The default file /etc/hosts may be missing without any mistake of the operator.
+        // The default file /etc/hosts may be missing.
         if file.isMissing, settings.files == HostsSettings().files {
             logger.debug("hosts: \(file.path) \(complaint)")
         } else {
@@ -110,9 +105,7 @@ final class HostsFiles {
     }
 }
 
-/// Content of the hosts files at one moment.
 struct HostsReading: Sendable {
-    /// Result of reading one file, for the log.
     struct File: Sendable {
         let path: String
         var complaint: String?
@@ -122,7 +115,6 @@ struct HostsReading: Sendable {
     private(set) var table: HostsTable
     private(set) var files: [File] = []
 
-    /// Reads all files; may block.
     init(_ settings: HostsSettings) {
         table = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }

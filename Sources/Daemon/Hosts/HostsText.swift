@@ -4,7 +4,7 @@ internal import Resolver
 
 /// Invalid lines of a hosts file; the other lines are used.
 struct HostsFaults: Equatable {
-    /// First invalid line, counted from 1, and the reason.
+    /// First invalid line, counted from 1.
     private(set) var first: (line: Int, reason: String)?
 
     private(set) var count = 0
@@ -21,11 +21,9 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds the lines of a file in the format of hosts(5), and returns its errors.
+    /// Adds the lines of a hosts(5) file, and returns its errors.
     ///
-    /// A line contains an address and names, separated by white space, and an optional comment
-    /// after `#`. Any other line is counted and ignored. Of a line with valid and invalid names,
-    /// the valid ones are used.
+    /// Invalid lines and names are counted and ignored.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0

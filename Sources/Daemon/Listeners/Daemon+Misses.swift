@@ -3,7 +3,6 @@ internal import Frontend
 internal import Net
 
 extension Daemon {
-    /// Makes the queue from the workers to `handler`.
     static func missQueue(
         for handler: QueryHandler,
         _ own: OwnQuery
@@ -29,7 +28,7 @@ extension Daemon {
         case .reply(let reply), .malformed(let reply):
             miss.listener.send(reply, inReplyTo: miss.datagram)
         case .question(let open):
-            // A pending query needs the client's address, not the octets.
+            // A pending query needs only the client's address.
             let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
             handler.resolve(open) { listener.send($0, inReplyTo: sender) }
         }

@@ -7,11 +7,9 @@ internal import Net
 
 /// Listeners of all addresses, with their workers and TCP servers.
 ///
-/// A reload first binds new addresses, then serves them and closes removed ones.  Unchanged
-/// addresses keep their sockets and queued queries.
+/// On a reload, unchanged addresses keep their sockets and queued queries.
 @ServiceLoop
 final class ListenerManager {
-    /// Listener of one address.
     struct Place {
         /// Configured address, possibly with port 0.
         let wanted: SocketAddress
@@ -26,7 +24,6 @@ final class ListenerManager {
         fileprivate var places: [Place] = []
     }
 
-    /// Components that serve the listeners.
     struct Handlers {
         let components: Components
         let handler: QueryHandler
@@ -37,23 +34,21 @@ final class ListenerManager {
 
     private var places: [Place] = []
 
-    /// Sockets passed by systemd and not adopted yet.
     private var passed: [PassedSocket] = []
 
-    /// UDP sockets per address; constant, because the kernel distributes clients by their number.
+    /// Constant, because the kernel distributes clients by the number of sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
 
-    /// Secrets of DNS cookies, except on loopback, where addresses cannot be forged.
+    /// Not used on loopback, where addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
-    /// Rate limit, except on loopback.
+    /// Not used on loopback.
     private lazy var limit = RateLimit(now: Clock.now)
 
     private var started = 0
 
-    /// Counters of workers that a reload has ended.
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
 
     init(_ settings: Settings, logger: Logger) {
@@ -70,12 +65,11 @@ final class ListenerManager {
     var workers: [UDPWorker] { places.flatMap(\.workers) }
     var servers: [TCPServer] { places.compactMap(\.server) }
 
-    /// Listen addresses for the log and systemd.
     var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
 
     // MARK: - Opening
 
-    /// Takes the sockets that systemd has passed; called once, before `bind`.
+    /// Takes the sockets from systemd; called once, before `bind`.
     ///
     /// - Throws: `StartError.passed`.
     func takePassed() throws(StartError) {
@@ -86,11 +80,10 @@ final class ListenerManager {
         }
     }
 
-    /// Binds the addresses of the settings that are not bound, and adopts sockets from systemd.
+    /// Binds the addresses of the settings that are not bound, and adopts the sockets from systemd.
     ///
-    /// A passed socket is served even if it is not in `listen`: the administrator has configured it
-    /// in the socket unit, and clients of an unread socket would wait instead of trying another
-    /// server.  `allow` applies to it.
+    /// A passed socket is served even if it is not in `listen`: clients of an unread socket would
+    /// wait instead of trying another server.
     ///
     /// Some default addresses may be left out if at least one remains: those that the machine
     /// lacks, and those without permission if systemd has passed others.
@@ -120,7 +113,6 @@ final class ListenerManager {
         return bound
     }
 
-    /// Returns the sockets of one address: those from systemd, and new ones for the rest.
     private func listeners(at address: SocketAddress) throws(StartError) -> Listeners {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
@@ -129,10 +121,9 @@ final class ListenerManager {
                 : try Listeners(adopting: own, at: address, workers: workersPerAddress)
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
-            // A wildcard address and a specific address with the same port exclude each other.
+            // A wildcard address and a specific address exclude each other.
             let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
                 .filter { $0.port == address.port && $0 != address }
-            // UDP and TCP list the same address.
             let distinct = rivals.reduce(into: [SocketAddress]()) {
                 if !$0.contains($1) { $0.append($1) }
             }
@@ -203,7 +194,7 @@ final class ListenerManager {
 
     // MARK: - Changing
 
-    /// Applies the access policy of `settings`, and closes addresses not in `listen`.
+    /// Applies the access policy, and closes addresses not in `listen`.
     ///
     /// - Returns: servers of closed addresses; the caller ends their clients later.
     func go(by settings: Settings) -> [TCPServer] {
@@ -235,7 +226,6 @@ final class ListenerManager {
         for server in servers { server.finish() }
     }
 
-    /// Closes an address, except its TCP connections.
     private func end(_ place: Place) {
         for worker in place.workers { worker.stop() }
         for thread in place.threads { thread.joinInterrupting() }

@@ -9,16 +9,12 @@ internal import Net
 /// A running service loop is not sufficient: a worker may hang, or a socket may have no reader.
 @ServiceLoop
 final class SelfCheck {
-    /// Result of the check for an address.
     private enum Standing {
-        /// The address has answered.
         case answered
 
-        /// The address has never answered, for example because of a firewall; a restart would not
-        /// help.
+        /// The address has never answered, for example because of a firewall.
         case neverAnswered
 
-        /// The address has stopped answering.
         case silent
     }
 
@@ -28,15 +24,14 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Queries for each socket of an address.
+    /// Queries for each socket: the kernel chooses the socket by the client's port.
     ///
-    /// The kernel chooses the socket by the client's port.  With two sockets, one check in 16 does
-    /// not reach both of them.
+    /// With two sockets, one check in 128 does not reach both of them.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Attempts per query, because a full socket buffer may drop some during a flood.
+    /// Attempts per query: a flood may fill the socket's buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -75,7 +70,7 @@ final class SelfCheck {
             .allSatisfy { $0 }
     }
 
-    /// Stores and logs the result of an address; returns false if it has stopped answering.
+    /// Logs a changed result; returns false if the address has stopped answering.
     private func note(_ address: SocketAddress, isAnswered: Bool, _ time: Duration) -> Bool {
         let before = standings[address]
         switch (before, isAnswered) {
@@ -107,7 +102,6 @@ final class SelfCheck {
     }
 }
 
-/// Queries to one address, each from its own port.
 @ServiceLoop
 private final class SelfCheckQuery {
     private let target: SocketAddress
@@ -146,7 +140,6 @@ private final class SelfCheckQuery {
     }
 }
 
-/// One query and its socket.
 @ServiceLoop
 private final class OneQuestion: DatagramReceiving {
     weak var inquiry: SelfCheckQuery?
@@ -155,14 +148,13 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Sends the query; retries use the same port, and thus reach the same worker, unless an error
-    /// occurred.
+    /// Sends the query; a retry uses the same port, and thus reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
             try socket?.send(message)
         } catch {
-            // Counts as no answer; the next attempt opens a new socket.
+            // The next attempt opens a new socket.
             close()
         }
     }
@@ -184,8 +176,8 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Local address for queries to this listen address; nil if no interface has it now, because
-    /// the query would leave the machine.
+    /// Local address for queries to this listen address; nil if no interface has it now,
+    /// because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

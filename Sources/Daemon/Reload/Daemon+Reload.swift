@@ -14,9 +14,8 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// Every step that can fail comes first: reading, checking, making components, binding
-    /// addresses and reading hosts files.  The new components then replace the old ones in one turn
-    /// of the service loop.  A request during a reload causes one more reload.
+    /// Every step that can fail comes first.  The new components then replace the old ones in one
+    /// turn of the service loop.
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -35,7 +34,7 @@ extension Daemon {
         }
     }
 
-    /// Checks the daemon's settings file or another text like a reload, without changing anything.
+    /// Checks the settings file or another text like a reload, without changing anything.
     ///
     /// Does not test if addresses are free or hosts files are readable.
     package func rehearse(_ other: (text: String, file: String)?) async -> ReloadOutcome {
@@ -71,7 +70,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // The snapshot is filtered by the old settings while it is loaded.
+        // While it is loaded, the snapshot is filtered by the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -118,7 +117,6 @@ extension Daemon {
         return outcome
     }
 
-    /// Reads settings on a thread, because a disk may block.
     private func read(
         _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
     ) async -> Result<Settings, SettingsErrors> {
@@ -174,9 +172,9 @@ extension Daemon {
 // MARK: - Putting in force
 
 extension Daemon {
-    /// Replaces the components by `new`; does not wait and cannot fail.
+    /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: the removal of invalid cache entries; nil if all are valid.
+    /// - Returns: removal of invalid cache entries; nil if all are valid.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,
@@ -211,11 +209,9 @@ extension Daemon {
         return sweep
     }
 
-    /// Removes invalid cache entries in several turns of the service loop, and returns their
-    /// number.
+    /// Removes invalid cache entries in several turns, and returns their number.
     ///
-    /// The reload ends afterwards, so its caller gets no outdated answer; a stopping daemon waits
-    /// for the removal before it writes the snapshot.
+    /// A stopping daemon waits for the removal before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }
@@ -253,7 +249,6 @@ extension Daemon {
         startVendors(fresh)
     }
 
-    /// Changes the snapshot file if the settings name another path.
     private func exchangeCacheFile(_ old: Components, _ new: Components) {
         guard old.settings.cache.snapshot != new.settings.cache.snapshot else { return }
         let file = Self.cacheFile(new, logger: logger)
@@ -263,12 +258,10 @@ extension Daemon {
         file?.startAnew()
     }
 
-    /// Closes the TCP connections of closed addresses after the drain time.
     private func dismiss(_ servers: [TCPServer]) {
         guard !servers.isEmpty else { return }
         let deadline = components.clocks.now() + Self.drainTime
         ServiceLoop.task { [clocks = components.clocks] in
-            // This task is never cancelled.
             try? await clocks.sleep(deadline)
             for server in servers { server.finish() }
         }

@@ -5,13 +5,12 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// New settings and their differences from the current ones, computed on a thread before a reload.
+/// New settings and their differences from the current ones.
 struct PreparedReload: Sendable {
-    /// Settings that take effect without a restart.
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares `wanted` with the `running` settings on a thread: there may be 100,000 routes.
+    /// Compares the settings on a thread: there may be 100,000 routes.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
     @ServiceLoop
@@ -42,17 +41,16 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Replaced routes, which a thread releases: this takes as long as making them.
+/// Replaced routes, which a thread releases.
 ///
-/// Used only for many routes, because routes also hold vendors, and the secrets of removed vendors
-/// must be released immediately.
+/// Used only for many routes: routes also hold vendors, and the secrets of removed vendors must be
+/// released immediately.
 final class OldRoutes: Sendable {
     /// Minimum number of routes; fewer take less than 1 ms on the service loop.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
 
-    /// Stores the routes of the components, without its secrets.
     @ServiceLoop
     init(_ components: Components) {
         content = Lock(
@@ -60,7 +58,6 @@ final class OldRoutes: Sendable {
         )
     }
 
-    /// Releases the routes on the calling thread, unless a query still uses them.
     fileprivate func release() {
         let content = content.withLock { content in
             defer { content = nil }
@@ -71,7 +68,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Maps the places of the current routes to their places under the `new` settings.
+    /// Maps the places of the current routes to their new places.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         do throws(SocketError) {
@@ -81,12 +78,10 @@ extension Daemon {
         }
     }
 
-    /// Releases routes on a thread when no query that uses them can be pending.
     func release(_ old: OldRoutes) {
         ServiceLoop.task { [clocks = components.clocks] in
-            // This task is never cancelled.
             try? await clocks.sleep(clocks.now() + ResolverLimits.total + .seconds(1))
-            // If no thread can be created, the routes are released here.
+            // If no thread can be created, `old` is released here.
             try? await WorkerThread.run(named: "release") { old.release() }
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 
-/// Source of the daemon's settings, for each time they are read.
+/// Source of the daemon's settings.
 package struct SettingsSource: Sendable {
     /// File name from the command line.
     package let file: String

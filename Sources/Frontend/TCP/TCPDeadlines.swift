@@ -2,10 +2,10 @@
 
 /// Deadlines of a TCP client.
 struct TCPDeadlines {
-    /// Arrival of the rest of a message that has begun, however slowly its octets arrive.
+    /// For the rest of a message that has begun, however slowly its octets arrive.
     var message: ContinuousClock.Instant?
 
-    /// Acceptance of the replies by the client.
+    /// For the client to accept the replies.
     var writing: ContinuousClock.Instant?
 
     /// The next deadline; `idleUntil` is nil if a query or a reply is pending.
