@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSCache
 import DNSWire
-import TestWorld
 
 /// Input of the operations.
 enum Samples {
