@@ -33,19 +33,7 @@ struct InterfaceTests {
 
     @Test("every field is declared, or listed in a comment if its name has a hyphen")
     func complete() throws {
-        let values = [
-            try JSONText.encode(Samples.status), try JSONText.encode(Samples.stats),
-            try JSONText.encode(Samples.lookup), try JSONText.encode(Samples.version),
-            try JSONText.encode(FlushReply(removed: 1)), try JSONText.encode(Samples.top),
-            try JSONText.encode(Samples.watch), try JSONText.encode(Samples.counts(.names)),
-            try JSONText.encode(Samples.paused), try JSONText.encode(Samples.resumed),
-            try JSONText.encode(Samples.reloaded), try JSONText.encode(Samples.rejected),
-            try JSONText.encode(Samples.explained), try JSONText.encode(Samples.foretold),
-            try JSONText.encode(Samples.resolved), try JSONText.encode(Samples.dump),
-            try JSONText.encode(Samples.settings), try JSONText.encode(Samples.routes),
-            try JSONText.encode(LogLevelReply(level: "info", settingsLevel: "info")),
-            try JSONText.encode(PauseReply(upstream: "isp", changed: true, isPaused: true)),
-        ]
+        let values = try MessageFormatTests.replies.map { try JSONText.encode($0) }
         let sent = try values.reduce(into: Set<String>()) { result, octets in
             result.formUnion(names(in: try JSONText.decode(JSONValue.self, from: octets)))
         }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import Foundation
+import TestWorld
+import Testing
+
+@Suite("JSON format of messages")
+struct MessageFormatTests {
+    /// Replies with every field set.
+    static let replies: [any Codable & Sendable] = [
+        Samples.status, Samples.stats, Samples.lookup, Samples.resolved, Samples.dump,
+        Samples.explained, Samples.foretold, Samples.watch, Samples.slowest,
+        Samples.counts(.names), Samples.top, Samples.reloaded, Samples.rejected, Samples.settings,
+        Samples.routes, Samples.paused, Samples.resumed, Samples.version,
+        FlushReply(removed: 1), LogLevelReply(level: "info", settingsLevel: "info"),
+        PauseReply(upstream: "isp", changed: true, isPaused: true),
+    ]
+
+    private static func decoded<Value: Codable>(_ value: Value, _ octets: [UInt8]) throws -> Value {
+        try JSONText.decode(Value.self, from: octets)
+    }
+
+    @Test("names and values of all fields are as documented, and are read back")
+    func golden() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "messages.jsonl")
+        let expected = try String(contentsOf: file, encoding: .utf8)
+        var lines = ""
+        for message in Self.replies + [StatsRequest(reset: true, everySeconds: 5)] {
+            let octets = try JSONText.encode(message)
+            lines += String(decoding: octets, as: UTF8.self) + "\n"
+            let read = try Self.decoded(message, octets)
+            #expect(try JSONText.encode(read) == octets)
+        }
+        #expect(lines == expected)
+    }
+}
