@@ -70,7 +70,7 @@ package struct Call: Sendable, Equatable {
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type
     ) throws(MethodError) -> Arguments {
-        let known = type.CodingKeys.allCases.map(\.stringValue)
+        let known = type.CodingKeys.allCases.map { JSONText.fieldName($0.stringValue) }
         if let stranger = parameters.keys.sorted().first(where: { !known.contains($0) }) {
             throw .invalidParameter(stranger)
         }
@@ -86,7 +86,7 @@ package struct Call: Sendable, Equatable {
 
 /// Arguments of a method: a closed list of names.
 package protocol CallParameters: Codable, Sendable {
-    /// JSON names of the arguments.
+    /// Names of the arguments.
     associatedtype CodingKeys: CodingKey, CaseIterable
 }
 
@@ -138,20 +138,21 @@ extension ProtocolError {
 extension DecodingError {
     /// Outermost field that the error concerns; nil if it concerns the whole document.
     var field: String? {
-        switch self {
-        case .keyNotFound(let key, let context):
-            context.codingPath.first?.stringValue ?? key.stringValue
-        case .typeMismatch(_, let context), .valueNotFound(_, let context),
-            .dataCorrupted(let context):
-            context.codingPath.first?.stringValue
-        @unknown default: nil
-        }
+        let key: (any CodingKey)? =
+            switch self {
+            case .keyNotFound(let key, let context): context.codingPath.first ?? key
+            case .typeMismatch(_, let context), .valueNotFound(_, let context),
+                .dataCorrupted(let context):
+                context.codingPath.first
+            @unknown default: nil
+            }
+        return key.map { JSONText.fieldName($0.stringValue) }
     }
 
     /// Short description of the error, without text of the message.
     var summary: String {
         switch self {
-        case .keyNotFound(let key, _): "\"\(key.stringValue)\" is missing"
+        case .keyNotFound(let key, _): "\"\(JSONText.fieldName(key.stringValue))\" is missing"
         case .typeMismatch, .valueNotFound:
             field.map { "\"\($0)\" has the wrong type" } ?? "not an object"
         case .dataCorrupted: field.map { "\"\($0)\" has an invalid value" } ?? "not JSON"

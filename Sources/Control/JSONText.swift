@@ -12,10 +12,17 @@ package enum JSONText {
             value.write(to: &writer)
             return writer.octets
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let encoder = encoder
         if indented { encoder.outputFormatting.insert(.prettyPrinted) }
         return [UInt8](try encoder.encode(value))
+    }
+
+    /// Encoder of values that do not write themselves.
+    static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .custom { FieldName(fieldName($0.last?.stringValue ?? "")) }
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
     }
 
     /// Decodes a value of the given type.
@@ -28,6 +35,47 @@ package enum JSONText {
         from octets: [UInt8]
     ) throws -> Value {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
-        return try JSONDecoder().decode(type, from: Data(octets))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .custom { FieldName(property($0.last?.stringValue ?? "")) }
+        return try decoder.decode(type, from: Data(octets))
+    }
+
+    // MARK: - Names of fields
+
+    /// Returns the JSON name of a property: `everySeconds` is `every-seconds`.
+    ///
+    /// Foundation converts no keys of dictionaries, such as names of vendors.
+    package static func fieldName(_ property: String) -> String {
+        var name = ""
+        for character in property {
+            if character.isUppercase, name.last.map({ !$0.isUppercase }) ?? false {
+                name += "-" + character.lowercased()
+            } else {
+                name.append(character)
+            }
+        }
+        return name
+    }
+
+    /// Returns the property of a JSON name.
+    private static func property(_ fieldName: String) -> String {
+        var words = fieldName.split(separator: "-", omittingEmptySubsequences: false)
+        let first = words.removeFirst()
+        return words.reduce(into: String(first)) { name, word in
+            name += word.prefix(1).uppercased() + word.dropFirst()
+        }
+    }
+
+    /// Key of a converted name.
+    private struct FieldName: CodingKey {
+        let stringValue: String
+
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+
+        init?(stringValue: String) { self.init(stringValue) }
+
+        init?(intValue: Int) { nil }
     }
 }

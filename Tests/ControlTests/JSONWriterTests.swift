@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import Control
 import FoundationEssentials
 import TestWorld
 import Testing
+
+@testable import Control
 
 @Suite("JSONWritable writes the same JSON as Codable")
 struct JSONWriterTests {
     /// Returns the text from Codable.
     private func coded(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        String(decoding: try JSONText.encoder.encode(value), as: UTF8.self)
     }
 
     /// Returns the text for the wire.

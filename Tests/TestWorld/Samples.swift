@@ -48,7 +48,7 @@ package enum Samples {
         )
         var first = VendorServer(address: "192.0.2.1", current: true)
         first.calls = 12000
-        first.latencyMedian = 18.25
+        first.latencyMsP50 = 18.25
         var second = VendorServer(address: "192.0.2.2", state: .down)
         second.calls = 345
         second.failures = 345
@@ -61,14 +61,14 @@ package enum Samples {
         var upstream = UpstreamStatus(name: "isp", url: "udp://192.0.2.53", protected: false)
         upstream.calls = 99
         upstream.failures = 1
-        upstream.latencyMedian = 0.9
+        upstream.latencyMsP50 = 0.9
         upstream.lastError = "refused"
         upstream.lastErrorAgeSeconds = 4000
         var lone = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
         lone.queries = 99
         lone.successes = 98
         lone.failures = 1
-        lone.latency = 1.2
+        lone.latencyMs = 1.2
         lone.lastError = "refused"
         lone.lastErrorAgeSeconds = 4000
         upstream.servers = [lone]
@@ -95,11 +95,11 @@ package enum Samples {
         dot.validates = true
         dot.calls = 1005
         dot.failures = 5
-        dot.latencyMedian = 12
+        dot.latencyMsP50 = 12
         var first = UpstreamServer(url: "\(url) (192.0.2.1)", transport: "tls", protected: true)
         first.queries = 1000
         first.successes = 1000
-        first.latency = 11.5
+        first.latencyMs = 11.5
         first.connectionsOpened = 2
         first.connectionsReused = 998
         var second = first
@@ -107,7 +107,7 @@ package enum Samples {
         second.state = .rests
         second.forSeconds = 7
         second.reason = "timed out"
-        second.latency = nil
+        second.latencyMs = nil
         second.queries = 4
         second.successes = 0
         second.failures = 4
@@ -133,11 +133,11 @@ package enum Samples {
         stats.queries.byTransport = ["udp": 999, "tcp": 1]
         stats.latency.client = LatencyQuantiles(
             count: 1000,
-            p50: 90,
-            p90: 400,
-            p99: 25_000,
-            p999: 80_000,
-            max: 1_250_000
+            p50Us: 90,
+            p90Us: 400,
+            p99Us: 25_000,
+            p999Us: 80_000,
+            maxUs: 1_250_000
         )
         stats.cache.entries = 55
         stats.cache.octets = 10_240

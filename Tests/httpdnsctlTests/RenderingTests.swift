@@ -601,7 +601,7 @@ struct RenderingTests {
     @Test("JSON has durations in microseconds, failure counts and origins under common names")
     func oneMeaning() throws {
         var server = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
-        server.latency = 1.25
+        server.latencyMs = 1.25
         server.failures = 7
         #expect(server.latencyUs == 1_250 && server.failed == 7)
         var stats = UpstreamStats(name: "isp", protected: false)

@@ -169,7 +169,7 @@ extension MetricsReport {
             "Median duration of a request"
         ) { text in
             forEachVendorServer { vendor, server in
-                guard let milliseconds = server.latencyMedian else { return }
+                guard let milliseconds = server.latencyMsP50 else { return }
                 text.add(["vendor": vendor, "server": server.address], milliseconds / 1000)
             }
         }
@@ -250,7 +250,7 @@ extension MetricsReport {
             "Smoothed latency of the server"
         ) { text in
             forEachUpstreamServer { upstream, server in
-                guard let milliseconds = server.latency else { return }
+                guard let milliseconds = server.latencyMs else { return }
                 text.add(["upstream": upstream, "server": server.url], milliseconds / 1000)
             }
         }

@@ -12,11 +12,11 @@ extension LatencyQuantiles {
     init(_ sum: LatencySum) {
         self.init(
             count: sum.count,
-            p50: sum.quantile(0.5),
-            p90: sum.quantile(0.9),
-            p99: sum.quantile(0.99),
-            p999: sum.quantile(0.999),
-            max: sum.longest
+            p50Us: sum.quantile(0.5),
+            p90Us: sum.quantile(0.9),
+            p99Us: sum.quantile(0.99),
+            p999Us: sum.quantile(0.999),
+            maxUs: sum.longest
         )
     }
 }

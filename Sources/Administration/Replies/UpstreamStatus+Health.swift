@@ -14,7 +14,7 @@ extension UpstreamStatus {
         reply.calls = numbers.queries
         reply.failures = numbers.failureCount
         reply.foreignReplies = numbers.foreignReplies > 0 ? numbers.foreignReplies : nil
-        reply.latencyMedian = upstream.latency.median?.inMilliseconds
+        reply.latencyMsP50 = upstream.latency.median?.inMilliseconds
         reply.lastError = numbers.lastError.map { "\($0)" }
         reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
         reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
@@ -63,7 +63,7 @@ extension UpstreamServer {
             reply.state = .paused
             reply.reason = "\(UpstreamError.paused)"
         }
-        reply.latency = report.latency?.inMilliseconds
+        reply.latencyMs = report.latency?.inMilliseconds
         let numbers = server.numbers
         reply.queries = numbers.queries
         reply.successes = numbers.successes

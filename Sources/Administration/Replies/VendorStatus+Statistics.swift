@@ -136,7 +136,7 @@ extension VendorServer {
         reply.state = server.failuresInRow > 0 || isResting ? .down : .up
         reply.calls = server.tries
         reply.failures = server.failures
-        reply.latencyMedian = server.medianLatency?.inMilliseconds
+        reply.latencyMsP50 = server.medianLatency?.inMilliseconds
         reply.lastError = server.lastError.map { "\($0)" }
         reply.lastErrorAgeSeconds = server.lastErrorAt.map { now.seconds(since: $0) }
         self = reply

@@ -29,14 +29,6 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
         case exceeded
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case callsPerDay = "calls-per-day"
-        case spentToday = "spent-today"
-        case beyond, state
-        case dayEndsSeconds = "day-ends-seconds"
-    }
-
     /// Creates the state of a budget.
     ///
     /// - Parameter onlyWarns: true if calls beyond the budget are made.

@@ -18,8 +18,8 @@ package struct ExplainRequest: CallParameters, Equatable {
         self.live = live
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case name, type, live }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case name, type, live }
 }
 
 /// Reply to `Explain`.
@@ -132,15 +132,6 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
     /// Billable calls of that resolution.
     package var nextBillableCalls = 0
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case billableCalls = "billable-calls"
-        case vendor
-        case nextSeconds = "next-seconds"
-        case nextBy = "next-by"
-        case nextBillableCalls = "next-billable-calls"
-    }
-
     /// Creates a cost of zero.
     package init() {}
 }
@@ -161,13 +152,6 @@ package struct LiveReport: Codable, Sendable, Equatable {
 
     /// Upper bound of the billable calls.
     package var billableCalls = 0
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case answer, attempts, notes
-        case leftOut = "left-out"
-        case billableCalls = "billable-calls"
-    }
 
     /// Creates a report without attempts.
     package init(answer: Resolved) { self.answer = answer }
@@ -216,21 +200,6 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package private(set) var connectedUs: UInt64?
     package private(set) var securedUs: UInt64?
     package private(set) var firstOctetUs: UInt64?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, server, why, request, reused, status, result
-        case afterMs = "after-ms"
-        case tookMs = "took-ms"
-        case connectedMs = "connected-ms"
-        case securedMs = "secured-ms"
-        case firstOctetMs = "first-octet-ms"
-        case afterUs = "after-us"
-        case tookUs = "took-us"
-        case connectedUs = "connected-us"
-        case securedUs = "secured-us"
-        case firstOctetUs = "first-octet-us"
-    }
 
     /// Creates an attempt in flight.
     package init(name: String, server: String, why: String, afterMs: Double) {

@@ -50,8 +50,8 @@ package struct FlushRequest: CallParameters, Equatable {
         case source(String)
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable {
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable {
         case all, name, type, tree, negative, stale, source, soft
     }
 

@@ -23,8 +23,8 @@ package struct RoutesRequest: CallParameters, Equatable {
     /// Creates the request.
     package init(name: String? = nil) { self.name = name }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case name }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case name }
 }
 
 /// Reply to `Routes`.
@@ -88,8 +88,8 @@ package struct LogLevelRequest: CallParameters, Equatable {
     /// Creates the request.
     package init(level: String? = nil) { self.level = level }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case level }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case level }
 }
 
 /// Reply to `LogLevel`.
@@ -99,12 +99,6 @@ package struct LogLevelReply: Codable, Sendable, Equatable {
 
     /// Level of the settings or the command line.
     package var settingsLevel: String
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case level
-        case settingsLevel = "settings-level"
-    }
 
     /// Creates the reply.
     package init(level: String, settingsLevel: String) {

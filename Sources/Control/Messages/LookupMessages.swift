@@ -14,8 +14,8 @@ package struct LookupRequest: CallParameters, Equatable {
         self.type = type
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case name, type }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case name, type }
 }
 
 /// Reply to `Lookup`; never empty: without entries, the reply is the error `NotFound`.
@@ -71,15 +71,6 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     /// Records in presentation form; empty in a negative entry.
     package var records: [String]
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, source, server, origin, protected, validated
-        case originServer = "origin-server"
-        case ageSeconds = "age-seconds"
-        case ttlSeconds = "ttl-seconds"
-        case stale, hits, variant, records
-    }
 
     /// Creates an entry from its parts.
     package init(

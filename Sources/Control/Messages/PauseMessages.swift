@@ -43,8 +43,8 @@ package struct PauseRequest: CallParameters, Equatable {
         }
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case vendor, upstream, name }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case vendor, upstream, name }
 }
 
 /// Reply to `Pause` and `Resume`: the new state of the vendor or upstream.
@@ -64,13 +64,6 @@ package struct PauseReply: Codable, Sendable, Equatable {
 
     /// Reason why the vendor or upstream is not used; nil if it is used.
     package var rest: VendorRest?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case vendor, upstream, changed
-        case inFlight = "in-flight"
-        case rest
-    }
 
     /// Creates the reply about a vendor.
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {

@@ -14,8 +14,8 @@ package struct CheckRequest: CallParameters, Equatable {
         self.file = file
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case text, file }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case text, file }
 }
 
 /// An error or warning about the settings.
@@ -92,13 +92,6 @@ package struct ReloadReply: Codable, Sendable, Equatable {
 
     /// Remarks for the operator; nil if there are none.
     package var notes: [String]?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case applied, problems, warnings, changes, notes
-        case needsRestart = "needs-restart"
-        case removedAnswers = "removed-answers"
-    }
 
     /// Creates the reply of its parts.
     package init(

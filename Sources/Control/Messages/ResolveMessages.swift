@@ -14,8 +14,8 @@ package struct ResolveRequest: CallParameters, Equatable {
         self.type = type
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case names, type }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case names, type }
 
     /// Checks the number of names.
     ///
@@ -76,15 +76,6 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     /// Time from the query to the answer; nil for a predicted answer.
     package var tookUs: Int?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, source, server, origin, records
-        case originServer = "origin-server"
-        case ttlSeconds = "ttl-seconds"
-        case explanation
-        case tookUs = "took-us"
-    }
 
     /// Creates a result from its parts.
     package init(

@@ -62,8 +62,8 @@ package struct DescriptionRequest: CallParameters, Equatable {
     /// Creates the request.
     package init(interface: String) { self.interface = interface }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case interface }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case interface }
 }
 
 /// Reply to `org.varlink.service.GetInterfaceDescription`.

@@ -17,14 +17,6 @@ package struct SnapshotStatus: Codable, Sendable, Equatable {
     /// Error of the last read or write; nil if it succeeded.
     package var lastError: String?
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case path
-        case ageSeconds = "age-seconds"
-        case entries, octets
-        case lastError = "last-error"
-    }
-
     /// Creates a status with only a path.
     package init(path: String) { self.path = path }
 }

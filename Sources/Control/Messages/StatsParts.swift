@@ -35,16 +35,6 @@ package struct CacheStats: Codable, Sendable, Equatable {
     /// State of the cache file; nil if there is none.
     package var snapshot: SnapshotStatus?
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case entries, octets
-        case limitOctets = "limit-octets"
-        case indexOctets = "index-octets"
-        case hits, misses, insertions, evictions, expired
-        case negativeEntries = "negative-entries"
-        case snapshot
-    }
-
     /// Creates counters that are all zero.
     package init() {}
 }
@@ -88,16 +78,6 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     /// Queries sent on an open connection.
     package var connectionsReused: UInt64 = 0
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, protected, queries, successes, failures, failed
-        case failuresByKind = "failures-by-kind"
-        case tcpRetries = "tcp-retries"
-        case foreignReplies = "foreign-replies"
-        case connectionsOpened = "connections-opened"
-        case connectionsReused = "connections-reused"
-    }
-
     /// Creates counters that are all zero.
     package init(name: String, protected: Bool) {
         self.name = name
@@ -115,12 +95,6 @@ package struct MissStats: Codable, Sendable, Equatable {
 
     /// Queries dropped because too many were in flight.
     package var dropped: UInt64 = 0
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case inFlight = "in-flight"
-        case merged, dropped
-    }
 
     /// Creates counters that are all zero.
     package init() {}
@@ -143,13 +117,6 @@ package struct RefreshStats: Codable, Sendable, Equatable {
     /// Refreshes not started because no vendor would have been called.
     package var held: UInt64 = 0
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case started, done, failed
-        case overBudget = "over-budget"
-        case held
-    }
-
     /// Creates counters that are all zero.
     package init() {}
 }
@@ -164,12 +131,6 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
     /// Time since the last change or resume; nil if there was none.
     package var lastAgeSeconds: Int?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case changes, resumes
-        case lastAgeSeconds = "last-age-seconds"
-    }
 
     /// Creates counters without events.
     package init() {}
@@ -188,13 +149,6 @@ package struct ProcessStats: Codable, Sendable, Equatable {
 
     /// User and system CPU time in seconds.
     package var cpuSeconds: Double = 0
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case rssOctets = "rss-octets"
-        case descriptors, threads
-        case cpuSeconds = "cpu-seconds"
-    }
 
     /// Creates zero resource use.
     package init() {}

@@ -33,11 +33,8 @@ package struct StatsRequest: CallParameters, Equatable {
         return .seconds(everySeconds)
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable {
-        case reset
-        case everySeconds = "every-seconds"
-    }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case reset, everySeconds }
 }
 
 /// Reply to `Stats`: all counters.
@@ -81,13 +78,6 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// Resource use of the process.
     package var process = ProcessStats()
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case sinceSeconds = "since-seconds"
-        case queries, latency, cache, vendors, upstreams, packets, misses, refresh, network
-        case acceleration, process
-    }
-
     /// Creates counters that are all zero.
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
@@ -106,14 +96,6 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
     /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case total
-        case bySource = "by-source"
-        case byRcode = "by-rcode"
-        case byTransport = "by-transport"
-    }
 
     /// Creates counters that are all zero.
     package init() {}
@@ -143,29 +125,19 @@ package struct LatencyQuantiles: Codable, Sendable, Equatable {
     package var count: UInt64 = 0
 
     /// Median.
-    package var p50: UInt64 = 0
+    package var p50Us: UInt64 = 0
 
     /// 90th percentile.
-    package var p90: UInt64 = 0
+    package var p90Us: UInt64 = 0
 
     /// 99th percentile.
-    package var p99: UInt64 = 0
+    package var p99Us: UInt64 = 0
 
     /// 99.9th percentile.
-    package var p999: UInt64 = 0
+    package var p999Us: UInt64 = 0
 
     /// Maximum.
-    package var max: UInt64 = 0
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case count
-        case p50 = "p50-us"
-        case p90 = "p90-us"
-        case p99 = "p99-us"
-        case p999 = "p999-us"
-        case max = "max-us"
-    }
+    package var maxUs: UInt64 = 0
 
     /// Creates a distribution without samples.
     package init() {}
@@ -173,17 +145,17 @@ package struct LatencyQuantiles: Codable, Sendable, Equatable {
     /// Creates a distribution from its parts, times in microseconds.
     package init(
         count: UInt64,
-        p50: UInt64,
-        p90: UInt64,
-        p99: UInt64,
-        p999: UInt64,
-        max: UInt64
+        p50Us: UInt64,
+        p90Us: UInt64,
+        p99Us: UInt64,
+        p999Us: UInt64,
+        maxUs: UInt64
     ) {
         self.count = count
-        self.p50 = p50
-        self.p90 = p90
-        self.p99 = p99
-        self.p999 = p999
-        self.max = max
+        self.p50Us = p50Us
+        self.p90Us = p90Us
+        self.p99Us = p99Us
+        self.p999Us = p999Us
+        self.maxUs = maxUs
     }
 }

@@ -43,15 +43,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
         case ready, degraded, starting, stopping
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case state, version, pid
-        case uptimeSeconds = "uptime-seconds"
-        case listeners, vendors, upstreams, cache, network, acceleration
-        case resolvConf = "resolv-conf"
-        case problems
-    }
-
     /// Creates a status without listeners, vendors and upstreams.
     package init(state: State, version: String, pid: Int, uptimeSeconds: Int) {
         self.state = state
@@ -106,13 +97,6 @@ package struct CacheUsage: Codable, Sendable, Equatable {
     /// State of the cache file; nil if there is none.
     package var snapshot: SnapshotStatus?
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case entries, octets
-        case limitOctets = "limit-octets"
-        case snapshot
-    }
-
     /// Creates the usage of a cache.
     package init(entries: UInt64 = 0, octets: UInt64 = 0, limitOctets: UInt64 = 0) {
         self.entries = entries
@@ -133,12 +117,6 @@ package struct ResolvConf: Codable, Sendable, Equatable {
 
     /// Nameservers in order.
     package var nameservers: [String]
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case pointsHere = "points-here"
-        case by, nameservers
-    }
 
     /// Creates the content from its parts.
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {

@@ -35,8 +35,8 @@ package struct TopRequest: CallParameters, Equatable {
         self.count = count
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case kind, count }
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case kind, count }
 
     /// Returns the decoded arguments.
     ///
@@ -78,13 +78,6 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     /// Entries in descending order; equal entries by name.
     package var entries: [Entry]
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case kind
-        case sinceSeconds = "since-seconds"
-        case total, entries
-    }
-
     /// Creates the reply.
     package init(kind: TopRequest.Kind, sinceSeconds: Int, total: UInt64, entries: [Entry]) {
         self.kind = kind.rawValue
@@ -111,14 +104,6 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
     /// Longest response time in microseconds.
     package var slowestUs: UInt32
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, queries, misses
-        case fallbackEmpty = "fallback-empty"
-        case fallbackFailed = "fallback-failed"
-        case slowestUs = "slowest-us"
-    }
 
     /// Creates the counts of a name.
     package init(

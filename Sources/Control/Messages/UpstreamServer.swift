@@ -22,8 +22,8 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     package var reason: String?
 
     /// Smoothed response time in milliseconds; nil before the first response.
-    package var latency: Double? {
-        didSet { latencyUs = latency.map(microseconds) }
+    package var latencyMs: Double? {
+        didSet { latencyUs = latencyMs.map(microseconds) }
     }
 
     /// The same in microseconds, the unit of all other messages; `latency-ms` is deprecated.
@@ -65,20 +65,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         case loops
         /// An operator has paused the upstream.
         case paused
-    }
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case url, transport, protected, state
-        case forSeconds = "for-seconds"
-        case reason
-        case latency = "latency-ms"
-        case latencyUs = "latency-us"
-        case queries, successes, failures, failed
-        case connectionsOpened = "connections-opened"
-        case connectionsReused = "connections-reused"
-        case lastError = "last-error"
-        case lastErrorAgeSeconds = "last-error-age-seconds"
     }
 
     /// Creates a server without queries.

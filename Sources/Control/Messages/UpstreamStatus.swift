@@ -35,28 +35,18 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var servers: [UpstreamServer] = []
 
     /// Median duration of a query in milliseconds; nil before the first.
-    package var latencyMedian: Double? {
-        didSet { latencyMedianUs = latencyMedian.map(microseconds) }
+    package var latencyMsP50: Double? {
+        didSet { latencyP50Us = latencyMsP50.map(microseconds) }
     }
 
     /// The same in microseconds, the unit of all other messages; `latency-ms-p50` is deprecated.
-    package private(set) var latencyMedianUs: UInt64?
+    package private(set) var latencyP50Us: UInt64?
 
     /// Last error; nil if there was none.
     package var lastError: String?
 
     /// Time since the last error; nil if there was none.
     package var lastErrorAgeSeconds: Int?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, url, protected, validates, state, calls, failures, failed, servers
-        case foreignReplies = "foreign-replies"
-        case latencyMedian = "latency-ms-p50"
-        case latencyMedianUs = "latency-p50-us"
-        case lastError = "last-error"
-        case lastErrorAgeSeconds = "last-error-age-seconds"
-    }
 
     /// Creates an upstream without queries.
     package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {

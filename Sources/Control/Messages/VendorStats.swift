@@ -67,18 +67,6 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Budget; nil if the settings have none.
     package var budget: BudgetStatus?
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, protected, lookups, successes, empty, unanswered, calls
-        case billableCalls = "billable-calls"
-        case billableNames = "billable-names"
-        case routes, failures, failed, dropped
-        case failuresByKind = "failures-by-kind"
-        case connectionsOpened = "connections-opened"
-        case connectionsReused = "connections-reused"
-        case avoided, budget
-    }
-
     /// Creates counters that are all zero.
     package init(name: String) { self.name = name }
 }

@@ -47,17 +47,6 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// The same, if the difference is too large to be believed.
     package var refusedClockSkewSeconds: Int?
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case name, kind, channel, protected, state, rest, servers, calls
-        case billableCalls = "billable-calls"
-        case connectionsOpened = "connections-opened"
-        case connectionsReused = "connections-reused"
-        case budget, refresh
-        case clockSkewSeconds = "clock-skew-seconds"
-        case refusedClockSkewSeconds = "refused-clock-skew-seconds"
-    }
-
     /// Creates a vendor without calls.
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
         self.name = name
@@ -93,13 +82,6 @@ package struct VendorRest: Codable, Sendable, Equatable {
         case budget
     }
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case by
-        case forSeconds = "for-seconds"
-        case error
-    }
-
     /// Creates a reason.
     package init(by reason: Reason, forSeconds: Int? = nil, error: String? = nil) {
         by = reason
@@ -121,13 +103,6 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 
     /// Error of the last refresh; nil if it succeeded.
     package var error: String?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case count, failures
-        case lastAgeSeconds = "last-age-seconds"
-        case error
-    }
 
     /// Creates a report.
     package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil)
@@ -162,27 +137,18 @@ package struct VendorServer: Codable, Sendable, Equatable {
     package private(set) var failed: UInt64? = 0
 
     /// Median duration of a call in milliseconds; nil before the first.
-    package var latencyMedian: Double? {
-        didSet { latencyMedianUs = latencyMedian.map(microseconds) }
+    package var latencyMsP50: Double? {
+        didSet { latencyP50Us = latencyMsP50.map(microseconds) }
     }
 
     /// The same in microseconds, the unit of all other messages; `latency-ms-p50` is deprecated.
-    package private(set) var latencyMedianUs: UInt64?
+    package private(set) var latencyP50Us: UInt64?
 
     /// Last error; nil if there was none.
     package var lastError: String?
 
     /// Time since the last error; nil if there was none.
     package var lastErrorAgeSeconds: Int?
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case address, current, state, calls, failures, failed
-        case latencyMedian = "latency-ms-p50"
-        case latencyMedianUs = "latency-p50-us"
-        case lastError = "last-error"
-        case lastErrorAgeSeconds = "last-error-age-seconds"
-    }
 
     /// Creates a server without calls.
     package init(address: String, current: Bool = false, state: HealthStatus = .up) {

@@ -29,12 +29,9 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Creates the request.
     package init() {}
 
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey, CaseIterable {
-        case name, type, source, rcode, client
-        case slowerMs = "slower-ms"
-        case slowerUs = "slower-us"
-        case count
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable {
+        case name, type, source, rcode, client, slowerMs, slowerUs, count
     }
 }
 
@@ -94,16 +91,6 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// Flags: `truncated`, `merged` (joined a resolution in flight), `refreshed` (a refresh was
     /// started), `unprotected` (the answer can have been forged in transit).
     package var flags: [String]
-
-    /// JSON field names.
-    package enum CodingKeys: String, CodingKey {
-        case timeMs = "time-ms"
-        case timeUs = "time-us"
-        case name, type, rcode, source, server, origin, fallback, transport, client
-        case originServer = "origin-server"
-        case tookUs = "took-us"
-        case flags
-    }
 
     /// Creates the event from its parts.
     package init(

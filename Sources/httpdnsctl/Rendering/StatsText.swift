@@ -47,7 +47,7 @@ enum StatsText {
             ("client", stats.client), ("cache", stats.cache), ("vendor", stats.vendor),
             ("upstream", stats.upstream),
         ] {
-            let cells = [times.p50, times.p90, times.p99, times.p999, times.max].map {
+            let cells = [times.p50Us, times.p90Us, times.p99Us, times.p999Us, times.maxUs].map {
                 Table.Cell(times.count == 0 ? "-" : Units.microseconds($0))
             }
             table.add(

@@ -106,7 +106,7 @@ enum StatusText {
                     health(server.state),
                     Table.Cell(Units.count(server.calls)),
                     failures(server.failures),
-                    Table.Cell(server.latencyMedian.map(Units.milliseconds) ?? "-"),
+                    Table.Cell(server.latencyMsP50.map(Units.milliseconds) ?? "-"),
                     "",
                     "",
                     lastError(server.lastError, age: server.lastErrorAgeSeconds)

@@ -22,7 +22,7 @@ enum UpstreamText {
                 Table.Cell(Units.count(upstream.calls)),
                 Table.Cell(Units.count(upstream.calls - min(upstream.calls, upstream.failures))),
                 StatusText.failures(upstream.failures),
-                latency(lone?.latency ?? upstream.latencyMedian),
+                latency(lone?.latencyMs ?? upstream.latencyMsP50),
                 how(upstream),
                 lone.flatMap(rest)
                     ?? StatusText.lastError(upstream.lastError, age: upstream.lastErrorAgeSeconds),
@@ -36,7 +36,7 @@ enum UpstreamText {
                     Table.Cell(Units.count(server.queries)),
                     Table.Cell(Units.count(server.successes)),
                     StatusText.failures(server.failures),
-                    latency(server.latency),
+                    latency(server.latencyMs),
                     server.protected
                         ? Table.Cell(server.transport)
                         : Table.Cell(server.transport + " (unprotected)", .doubtful),

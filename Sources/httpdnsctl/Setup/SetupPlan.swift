@@ -32,12 +32,6 @@ struct SetupPlan: Equatable, Sendable {
         var fix: String
         /// True if `--force` overrides it.
         var yieldsToForce = true
-
-        /// JSON field names.
-        private enum CodingKeys: String, CodingKey {
-            case what, fix
-            case yieldsToForce = "yields-to-force"
-        }
     }
 }
 
