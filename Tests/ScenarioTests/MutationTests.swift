@@ -26,7 +26,7 @@ struct MutationTests {
         }
     }
 
-    private static let sample = "one-vendor-call-answers-both-families.rpl"
+    private static let sample = "vendor-call-answers-both-families.rpl"
 
     @Test("a failure reports line, step, virtual time, expected and actual value")
     func report() async throws {
