@@ -54,67 +54,6 @@ struct AnswersTests {
         )
     }
 
-    @Test("HTTPS records of a vendor's name have only its hints, and with DO there are none")
-    func alignment() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
-        var reply = try daemon.dig("www.example.com", "HTTPS")
-        #expect(reply.data("HTTPS") == ["1 . alpn=\"h2\""], "\(reply.text)")
-        #expect(try stack.emulator.lookups() == 0)
-        _ = try daemon.dig("www.example.com", "A")
-        _ = try daemon.control("flush", "www.example.com", "HTTPS")
-        reply = try daemon.dig("www.example.com", "HTTPS")
-        #expect(
-            reply.data("HTTPS") == [
-                "1 . alpn=\"h2\" ipv4hint=192.0.2.1,192.0.2.2 ipv6hint=2001:db8::1"
-            ],
-            "\(reply.text)"
-        )
-        reply = try daemon.dig("www.example.com", "HTTPS", "+dnssec")
-        #expect(reply.status == "NOERROR" && reply.answers.isEmpty)
-        #expect(reply.authorities.map(\.type) == ["SOA"])
-        reply = try daemon.dig("hints.example.org", "HTTPS")
-        #expect(
-            reply.data("HTTPS") == ["1 . ipv4hint=198.51.100.7,10.0.0.7 ipv6hint=2001:db8:99::7"]
-        )
-        try daemon.stop()
-    }
-
-    @Test("with AAAA suppression no answer has an IPv6 address or hint")
-    func suppressed() throws {
-        let stack = try ProgramHarness(settings: "answers: {aaaa: suppress}")
-        let daemon = stack.daemon
-        #expect(try daemon.dig("www.example.com", "A").data("A").count == 2)
-        for name in ["www.example.com", "onlyhere.example.com", "mail.example.org"] {
-            let reply = try daemon.dig(name, "AAAA")
-            #expect(reply.status == "NOERROR" && reply.answers.isEmpty, "\(name)")
-            #expect(reply.authorities.map(\.type) == ["SOA"], "\(name)")
-        }
-        #expect(
-            try daemon.dig("hints.example.org", "HTTPS").data("HTTPS")
-                == ["1 . ipv4hint=198.51.100.7,10.0.0.7"]
-        )
-        try daemon.stop()
-    }
-
-    @Test("private addresses of public names are removed, with EDE 15")
-    func rebinding() throws {
-        let stack = try ProgramHarness(
-            settings: "rebinding: {protect: on, except: [allowed.example.org]}"
-        )
-        let daemon = stack.daemon
-        let reply = try daemon.dig("inside.example.org", "A")
-        #expect(reply.status == "NOERROR" && reply.answers.isEmpty, "\(reply.text)")
-        #expect(reply.text.contains("EDE: 15"), "\(reply.text)")
-        #expect(try daemon.dig("mixed.example.org", "A").data("A") == ["198.51.100.8"])
-        #expect(try daemon.dig("allowed.example.org", "A").data("A") == ["10.0.0.9"])
-        #expect(
-            try daemon.dig("hints.example.org", "HTTPS").data("HTTPS")
-                == ["1 . ipv4hint=198.51.100.7 ipv6hint=2001:db8:99::7"]
-        )
-        try daemon.stop()
-    }
-
     @Test("addresses rotate over UDP and TCP")
     func rotation() throws {
         let stack = try ProgramHarness(settings: "answers: {order: rotate}")

@@ -35,19 +35,6 @@ struct VendorOptionTests {
         try stack.daemon.stop()
     }
 
-    @Test("after its budget a vendor is not called, and the fallback answers")
-    func budget() throws {
-        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1}")
-        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
-        _ = try stack.daemon.program.line(
-            with: "vendor tencent: daily budget of 1 calls spent, not used until midnight UTC"
-        )
-        #expect(try stack.daemon.dig("four.example.com", "A").data("A") != ["192.0.2.4"])
-        #expect(try stack.emulator.lookups() == 1)
-        #expect(try stack.daemon.control("status").status == 4)
-        try stack.daemon.stop()
-    }
-
     @Test("with `on-exceeded: warn` calls continue after a warning")
     func warning() throws {
         let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
@@ -58,32 +45,6 @@ struct VendorOptionTests {
         )
         #expect(try stack.emulator.lookups() == 2)
         #expect(try stack.daemon.control("status").status == 0)
-        try stack.daemon.stop()
-    }
-
-    @Test("names that wait for a free call share one call")
-    func batches() throws {
-        // All queries arrive in one segment, before the first call ends.
-        let stack = try ProgramHarness(
-            faults: ["delay=300:first:1"],
-            vendor: "concurrent-calls: 1\nhedge-after: 5s"
-        )
-        let client = try Socket(.stream, to: stack.daemon.port)
-        let ids = UInt16(1)...5
-        try client.sendFramed(ids.map { RawMessage.query("n\($0).many.example.com", id: $0) })
-        for _ in ids { #expect(RawMessage.answers(try client.receiveFramed()) == 1) }
-        #expect(try stack.emulator.lookups() == 2)
-        try stack.daemon.stop()
-    }
-
-    @Test("with `batching: together` simultaneous names share calls")
-    func together() throws {
-        let stack = try ProgramHarness(vendor: "batching: together\nhedge-after: 5s")
-        let client = try Socket(.stream, to: stack.daemon.port)
-        let ids = UInt16(1)...8
-        try client.sendFramed(ids.map { RawMessage.query("n\($0).many.example.com", id: $0) })
-        for _ in ids { #expect(RawMessage.answers(try client.receiveFramed()) == 1) }
-        #expect(try stack.emulator.lookups() < 8)
         try stack.daemon.stop()
     }
 

@@ -90,33 +90,6 @@ struct AnswerTests {
         }
     }
 
-    @Test("an empty family is NODATA if the other family has addresses")
-    @ServiceLoop
-    func otherFamily() async throws {
-        try await ResolverHarness(.tencent).expect(
-            "four.example.com",
-            .aaaa,
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                authority: SOA example.com. 90 90
-                asked: tencent 1 at 0
-                kept: A 90, AAAA NODATA 90
-                billed: tencent 1
-                """
-        )
-        try await ResolverHarness(.alibaba).expect(
-            "six.example.com",
-            .a,
-            story: """
-                NOERROR from alibaba/192.0.2.31:443 after 20 ms
-                authority: SOA example.com. 90 90
-                asked: alibaba 1 at 0
-                kept: A NODATA 90, AAAA 90
-                billed: alibaba 1
-                """
-        )
-    }
-
     @Test(
         "an implied NODATA is cached for the addresses' TTL, within the negative TTL bounds",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
@@ -189,35 +162,6 @@ struct AnswerTests {
         )
     }
 
-    @Test("a vendor's lack of addresses is remembered, so the other family costs no call")
-    @ServiceLoop
-    func remembered() async throws {
-        let harness = try ResolverHarness(.tencent)
-        _ = try await harness.ask("none.example.com")
-        let second = """
-            NOERROR from upstream/scripted after 10 ms
-            answer: AAAA 2001:db8::99 300
-            asked: upstream AAAA at 0
-            kept: A 300, AAAA 300
-            """
-        try await harness.expect("none.example.com", .aaaa, story: second)
-        #expect(harness.resolver.vendors.numbers.paired == 1)
-        // The memory lasts 5 s: the name may have been registered since.
-        harness.emptyCache()
-        await harness.world.advance(by: .seconds(5))
-        try await harness.expect(
-            "none.example.com",
-            .aaaa,
-            story: """
-                NOERROR from upstream/scripted after 30 ms
-                answer: AAAA 2001:db8::99 300
-                asked: tencent 1 at 0, upstream AAAA at 20
-                kept: AAAA 300
-                billed: tencent 1
-                """
-        )
-    }
-
     @Test("only the vendor that had no addresses is skipped, not a vendor that failed")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
@@ -230,80 +174,7 @@ struct AnswerTests {
         #expect(harness.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
     }
 
-    @Test("without a fallback a name without addresses is NODATA, registered or not")
-    @ServiceLoop
-    func nothingWithoutFallback() async throws {
-        for name in ["none.example.com", "unregistered.example.com"] {
-            let harness = try ResolverHarness(.tencent, fallsBack: false)
-            try await harness.expect(
-                Name(name),
-                story: """
-                    NOERROR from tencent/192.0.2.11:443 after 20 ms
-                    authority: SOA example.com. 5 5
-                    asked: tencent 1 at 0
-                    kept: A NODATA 5
-                    billed: tencent 1
-                    """
-            )
-            try await harness.expect(
-                Name(name),
-                .aaaa,
-                story: """
-                    NOERROR from tencent/192.0.2.11:443 after 0 ms
-                    authority: SOA example.com. 5 5
-                    kept: A NODATA 5, AAAA NODATA 5
-                    """
-            )
-        }
-    }
-
-    @Test("`fallback: none` affects address queries only")
-    @ServiceLoop
-    func otherTypesFallBack() async throws {
-        let harness = try ResolverHarness(.tencent, fallsBack: false)
-        for type in [RecordType.mx, .https, .txt] {
-            _ = try await harness.ask("www.example.com", type)
-        }
-        #expect(harness.asked.map(\.whom) == ["upstream MX", "upstream HTTPS", "upstream TXT"])
-    }
-
     // MARK: - One call
-
-    @Test("concurrent A and AAAA queries of any clients share one call")
-    @ServiceLoop
-    func atOnce() async throws {
-        let harness = try ResolverHarness(.tencent)
-        let asked = [
-            harness.begin("www.example.com"), harness.begin("WWW.example.com", .aaaa),
-            harness.begin("wWw.example.com"),
-            harness.begin("www.example.com", dnssecOK: true, checkingDisabled: true),
-        ]
-        var stories: Set<String> = []
-        for one in asked { stories.insert(try await harness.story(of: one)) }
-        let end = """
-            asked: tencent 1 at 0
-            kept: A 60, AAAA 120
-            billed: tencent 1
-            """
-        #expect(
-            stories == [
-                """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                \(end)
-                """,
-                """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                answer: AAAA 2001:db8::101 120
-                \(end)
-                """,
-            ]
-        )
-        // The repeated query joins its duplicate; A and AAAA share the vendor call.
-        #expect(harness.resolver.merging.merged == 1)
-        #expect(harness.vendors[0].statistics.merged == 1)
-        #expect(harness.vendors[0].statistics.paired == 1)
-    }
 
     @Test("a client that joins a call waits for the remaining time and is counted as merged")
     @ServiceLoop
@@ -337,41 +208,5 @@ struct AnswerTests {
                 billed: tencent 1
                 """
         )
-    }
-
-    @Test(
-        "each name in a batched call gets its own answer, and a missing name uses the fallback"
-    )
-    @ServiceLoop
-    func batch() async throws {
-        for account in Self.pairing {
-            let harness = try ResolverHarness(account) { $0.batching = .together }
-            let names: [Name] = [
-                "www.example.com", "unregistered.example.com", "four.example.com",
-            ]
-            let asked = names.map { harness.begin($0) }
-            var answers: [String] = []
-            for one in asked {
-                let answer = try await harness.answer(to: one)
-                answers.append(
-                    "\(harness.origin(answer)): \(answer.answers.joined(separator: ", "))"
-                )
-            }
-            let origin = try Self.origin(account)
-            #expect(
-                answers == [
-                    "\(origin): A 192.0.2.101, A 192.0.2.102",
-                    "upstream/scripted: A 192.0.2.99",
-                    "\(origin): A 192.0.2.104",
-                ]
-            )
-            #expect(harness.asked.map(\.whom) == ["\(account.rawValue) 1 for 3", "upstream A"])
-            #expect(asked[1].errand.end == harness.world.start + .milliseconds(30))
-            #expect(harness.kept("unregistered.example.com") == ["A 300"])
-            #expect(harness.kept("four.example.com") == ["A 90", "AAAA NODATA 90"])
-            #expect(harness.vendors[0].statistics.billable == 1)
-            #expect(harness.vendors[0].statistics.billableNames == 3)
-            #expect(harness.vendors[0].statistics.billableByRoute == ["test:1": 3])
-        }
     }
 }

@@ -102,24 +102,6 @@ struct BeliefTests {
         #expect(harness.resolver.vendors.numbers.droppedAddresses == 2)
     }
 
-    @Test("private addresses are answered if the route allows them")
-    @ServiceLoop
-    func allowed() async throws {
-        let harness = try ResolverHarness(.tencent, allowsPrivateAnswers: true)
-        harness.zone["www.example.com"] = Known(v4: ["10.0.0.1"], v6: ["fd00::1"])
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                answer: A 10.0.0.1 60
-                asked: tencent 1 at 0
-                kept: A 60, AAAA 120
-                billed: tencent 1
-                """
-        )
-        #expect(harness.resolver.vendors.numbers.droppedAddresses == 0)
-    }
-
     @Test(
         "addresses that no server can have are never answered, even if the route allows private ones",
         arguments: ["0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1"]
@@ -214,20 +196,6 @@ struct BeliefTests {
                 """
         )
         #expect(harness.vendors[0].statistics.tries == 2)
-    }
-
-    @Test("an NXDOMAIN of a JSON API is accepted, with the TTL of its SOA")
-    @ServiceLoop
-    func jsonNXDomain() async throws {
-        try await ResolverHarness(.json).expect(
-            "unregistered.example.com",
-            story: """
-                NXDOMAIN from json/192.0.2.41:443 after 20 ms
-                authority: SOA example.com. 30 30
-                asked: json 1 at 0
-                kept: A NXDOMAIN 30
-                """
-        )
     }
 
     @Test("a NODATA of a JSON API is accepted")

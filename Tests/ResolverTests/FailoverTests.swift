@@ -108,22 +108,6 @@ struct FailoverTests {
         )
     }
 
-    @Test("a slow server is not marked failed before its own timeout, but its call is billed")
-    @ServiceLoop
-    func loser() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.faults["tencent 1"] = .silent()
-        _ = try await harness.ask("www.example.com")
-        let statistics = { harness.vendors[0].statistics }
-        #expect(harness.world.elapsed == .milliseconds(320))
-        await harness.world.advance(by: .milliseconds(1_679))
-        #expect(statistics().servers.map(\.failures) == [0, 0])
-        #expect(statistics().billable == 1)
-        await harness.world.advance(by: .milliseconds(1))
-        #expect(statistics().servers.map(\.failures) == [1, 0])
-        #expect(statistics().billable == 2)
-    }
-
     @Test("a slow server that answers first wins, and the hedged request is billed too")
     @ServiceLoop
     func slowWinner() async throws {
@@ -144,92 +128,9 @@ struct FailoverTests {
         #expect(harness.vendors[0].statistics.billable == 2)
     }
 
-    @Test("an unresponsive old connection is retried on a new one if no other server answers")
-    @ServiceLoop
-    func freshConnection() async throws {
-        let harness = try ResolverHarness(.tencent, servers: 1)
-        harness.faults["tencent 1"] = .silent(onOldConnection: true)
-        harness.world.script = { [script = harness.world.script] request in
-            if request.wantsFreshConnection { harness.faults = [:] }
-            return script(request)
-        }
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 2020 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: tencent 1 at 0, tencent 1 at 2000
-                kept: A 60, AAAA 120
-                billed: tencent 2
-                """
-        )
-    }
-
     // MARK: - Staying and returning
 
-    @Test(
-        "after `retries-before-switch` failures the next server is first, for a while"
-    )
-    @ServiceLoop
-    func switching() async throws {
-        let harness = try ResolverHarness(.tencent) {
-            $0.retriesBeforeSwitch = 2
-            $0.returnToPrimaryAfter = .seconds(60)
-        }
-        harness.faults["tencent 1"] = .broken(.connect("refused"))
-        func whom() async throws -> [String] {
-            let before = harness.asked.count
-            harness.emptyCache()
-            let answer = try await harness.ask("www.example.com")
-            #expect(answer.answers == ["A 192.0.2.101", "A 192.0.2.102"])
-            return harness.asked.dropFirst(before).map(\.whom)
-        }
-        for _ in 0..<2 { #expect(try await whom() == ["tencent 1", "tencent 2"]) }
-        // The daemon's own probe failed too, and caused the switch.
-        let switched = harness.world.elapsed
-        #expect(try await whom() == ["tencent 2"])
-        await harness.world.advance(
-            by: switched + .milliseconds(59_999) - harness.world.elapsed
-        )
-        #expect(try await whom() == ["tencent 2"])
-        // The next probe of the first server fails again.
-        for _ in 0..<2 { #expect(try await whom() == ["tencent 2"]) }
-        harness.faults = [:]
-        await harness.world.advance(by: .seconds(60))
-        #expect(try await whom() == ["tencent 2"])
-        for _ in 0..<2 { #expect(try await whom() == ["tencent 1"]) }
-        #expect(harness.vendors[0].statistics.switches == 1)
-        #expect(harness.vendors[0].statistics.returns == 1)
-    }
-
     // MARK: - Silence
-
-    @Test("an unresponsive vendor is skipped until a probe succeeds")
-    @ServiceLoop
-    func silence() async throws {
-        let harness = try ResolverHarness(.tencent, servers: 1) { $0.retriesBeforeSwitch = 2 }
-        harness.faults["tencent 1"] = .silent()
-        func wait() async throws -> Duration {
-            harness.emptyCache()
-            let start = harness.world.elapsed
-            _ = try await harness.ask("www.example.com")
-            return harness.world.elapsed - start
-        }
-        for _ in 0..<2 { #expect(try await wait() == .milliseconds(2_010)) }
-        let before = harness.asked.count
-        for _ in 0..<3 { #expect(try await wait() == .milliseconds(10)) }
-        #expect(
-            harness.asked.dropFirst(before).map(\.whom)
-                == ["upstream A", "upstream A", "upstream A"]
-        )
-        // Wait until that probe has ended.
-        await harness.world.advance(by: .seconds(3))
-        harness.faults = [:]
-        #expect(try await wait() == .milliseconds(10))
-        await harness.world.advance(by: .milliseconds(10))
-        #expect(try await wait() == .milliseconds(20))
-        #expect(harness.asked.last?.whom == "tencent 1")
-    }
 
     @Test("an unresponsive vendor is waited for if there is no alternative")
     @ServiceLoop
@@ -323,41 +224,5 @@ struct FailoverTests {
                 billed: tencent 1
                 """
         )
-    }
-
-    @Test("if a vendor has no address, the fallback is queried, not the next vendor")
-    @ServiceLoop
-    func emptyIsNoFailure() async throws {
-        try await ResolverHarness(.tencent, .alibaba).expect(
-            "none.example.com",
-            story: """
-                NOERROR from upstream/scripted after 30 ms
-                answer: A 192.0.2.99 300
-                asked: tencent 1 at 0, upstream A at 20
-                kept: A 300
-                billed: tencent 1
-                """
-        )
-    }
-
-    @Test("without a fallback, failing vendors are SERVFAIL with the reason, cached for 1 s")
-    @ServiceLoop
-    func noFallback() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba, fallsBack: false)
-        for account in ["tencent", "alibaba"] {
-            for number in 1...2 { harness.faults["\(account) \(number)"] = .status(500) }
-        }
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                SERVFAIL from httpdnsd after 80 ms
-                EDE 22: no vendor answered
-                asked: tencent 1 at 0, tencent 2 at 20, alibaba 1 at 40, alibaba 2 at 60
-                kept: A SERVFAIL 1
-                billed: tencent 2, alibaba 2
-                """
-        )
-        await harness.world.advance(by: .seconds(1))
-        #expect(harness.kept("www.example.com") == [])
     }
 }

@@ -37,43 +37,6 @@ struct RefreshTests {
 
     // MARK: - In demand
 
-    @Test("an answer queried after 75 % of its TTL is refreshed, for both families")
-    @ServiceLoop
-    func inDemand() async throws {
-        let harness = try await harness("www.example.com")
-        for _ in 0..<100 {
-            _ = try harness.hit("www.example.com")
-            _ = try harness.hit("www.example.com", .aaaa)
-            await harness.world.advance(by: .seconds(1))
-        }
-        #expect(harness.askedAt == ["tencent 1 at 0 s", "tencent 1 at 45 s", "tencent 1 at 91 s"])
-        #expect(harness.resolver.refreshing.numbers == numbers(started: 2, done: 2))
-    }
-
-    @Test("an answer without a query after 75 % of its TTL is not refreshed")
-    @ServiceLoop
-    func early() async throws {
-        let harness = try await harness("www.example.com")
-        for _ in 0..<44 {
-            _ = try harness.hit("www.example.com")
-            await harness.world.advance(by: .seconds(1))
-        }
-        await harness.world.advance(by: .seconds(60))
-        #expect(harness.askedAt == ["tencent 1 at 0 s"])
-        #expect(harness.resolver.refreshing.numbers == RefreshNumbers())
-    }
-
-    @Test("one query after 75 % of the TTL causes a refresh, and a refresh alone does not")
-    @ServiceLoop
-    func oneLateQuery() async throws {
-        let harness = try await harness("www.example.com")
-        await harness.world.advance(by: .seconds(50))
-        _ = try harness.hit("www.example.com")
-        await harness.world.advance(by: .seconds(600))
-        #expect(harness.askedAt == ["tencent 1 at 0 s", "tencent 1 at 50 s"])
-        #expect(harness.resolver.refreshing.numbers == numbers(started: 1, done: 1))
-    }
-
     @Test("an answer with less than 10 s left is not refreshed", arguments: [9, 10] as [UInt32])
     @ServiceLoop
     func short(_ ttl: UInt32) async throws {
@@ -127,31 +90,6 @@ struct RefreshTests {
 
     // MARK: - What it may cost
 
-    @Test("refreshes of vendor answers per minute are bounded by the budget")
-    @ServiceLoop
-    func budget() async throws {
-        let harness = try await harness(budget: 2)
-        for number in 0..<6 {
-            harness.zone["n\(number).example.com"] = Known(v4: ["192.0.2.105"], ttl4: 100)
-            _ = try await harness.ask(try Name("n\(number).example.com"))
-        }
-        for _ in 0..<2 {
-            await harness.world.advance(by: .seconds(38))
-            for number in 0..<6 { _ = try harness.hit(try Name("n\(number).example.com")) }
-        }
-        await harness.world.advance(by: .seconds(1))
-        #expect(harness.resolver.refreshing.numbers == numbers(started: 2, done: 2, overBudget: 4))
-        #expect(harness.asked.count == 6 + 2)
-        await harness.world.advance(by: .seconds(58))
-        for _ in 0..<2 {
-            for number in 0..<2 { _ = try harness.hit(try Name("n\(number).example.com")) }
-        }
-        await harness.world.advance(by: .seconds(18))
-        for number in 0..<2 { _ = try harness.hit(try Name("n\(number).example.com")) }
-        await harness.world.advance(by: .seconds(1))
-        #expect(harness.resolver.refreshing.numbers == numbers(started: 4, done: 4, overBudget: 4))
-    }
-
     @Test("refreshes from upstreams have no budget")
     @ServiceLoop
     func upstreams() async throws {
@@ -193,21 +131,6 @@ struct RefreshTests {
         #expect(harness.asked.count == before)
     }
 
-    @Test("`prefetch: off` disables refreshes")
-    @ServiceLoop
-    func off() async throws {
-        var freshness = Freshness()
-        freshness.prefetch = nil
-        let harness = try ResolverHarness(.tencent, freshness: freshness)
-        harness.resolver.refreshing.start()
-        _ = try await harness.ask("www.example.com")
-        for _ in 0..<59 {
-            _ = try harness.hit("www.example.com")
-            await harness.world.advance(by: .seconds(1))
-        }
-        #expect(harness.askedAt == ["tencent 1 at 0 s"])
-    }
-
     // MARK: - Always kept
 
     /// Returns a resolver with settings that keep these names in the cache.
@@ -217,30 +140,6 @@ struct RefreshTests {
         freshness.prefetch?.names = names
         freshness.prefetch?.budgetPerMinute = budget
         return try ResolverHarness(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
-    }
-
-    @Test("pinned names are resolved at the start and refreshed without client queries")
-    @ServiceLoop
-    func names() async throws {
-        let harness = try harness(keeping: "www.example.com", "www.example.org")
-        harness.resolver.refreshing.start()
-        for second in 0..<300 {
-            await harness.world.advance(by: .seconds(1))
-            for type in [RecordType.a, .aaaa] {
-                #expect(try harness.hit("www.example.com", type) != nil, "at \(second) s")
-                #expect(try harness.hit("www.example.org", type) != nil, "at \(second) s")
-            }
-        }
-        #expect(
-            harness.askedAt.filter { $0.hasPrefix("tencent") }
-                == [0, 45, 90, 135, 180, 225, 270].map { "tencent 1 at \($0) s" }
-        )
-        #expect(
-            harness.askedAt.filter { $0.hasPrefix("upstream") }.sorted() == [
-                "upstream A at 0 s", "upstream A at 225 s", "upstream AAAA at 0 s",
-                "upstream AAAA at 225 s",
-            ]
-        )
     }
 
     @Test("a failing pinned name is retried with growing delays of at most 5 min")

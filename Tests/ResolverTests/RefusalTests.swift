@@ -107,29 +107,6 @@ struct RefusalTests {
         try await expect(harness, Self.first)
     }
 
-    @Test("a refused probe pauses the vendor again")
-    @ServiceLoop
-    func refusedAgain() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba)
-        harness.faults = ["tencent 1": .status(403), "tencent 2": .status(403)]
-        for _ in 0..<3 {
-            try await expect(
-                harness,
-                """
-                NOERROR from alibaba/192.0.2.31:443 after 40 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: tencent 1 at 0, alibaba 1 at 20
-                kept: A 60, AAAA 120
-                billed: alibaba 1
-                """
-            )
-            await harness.world.advance(by: .seconds(299))
-            try await expect(harness, Self.second)
-            await harness.world.advance(by: .seconds(1))
-        }
-        #expect(harness.vendors[0].statistics.billable == 0)
-    }
-
     @Test("a refused account without other vendors makes the fallback answer")
     @ServiceLoop
     func refusedAlone() async throws {
@@ -207,117 +184,7 @@ struct RefusalTests {
 
     // MARK: - Too many
 
-    @Test("a server that answers 429 is skipped for its Retry-After, and the next server is called")
-    @ServiceLoop
-    func retryAfter() async throws {
-        let harness = try ResolverHarness(.tencent)
-        harness.faults["tencent 1"] = .status(429, retryAfter: "7")
-        try await expect(
-            harness,
-            """
-            NOERROR from tencent/192.0.2.12:443 after 40 ms
-            answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: tencent 1 at 0, tencent 2 at 20
-            kept: A 60, AAAA 120
-            billed: tencent 1
-            """
-        )
-        harness.faults = [:]
-        let resting = """
-            NOERROR from tencent/192.0.2.12:443 after 20 ms
-            answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: tencent 2 at 0
-            kept: A 60, AAAA 120
-            billed: tencent 1
-            """
-        try await expect(harness, resting)
-        await harness.world.advance(by: .milliseconds(7_019) - harness.world.elapsed)
-        try await expect(harness, resting)
-        try await expect(harness, Self.first)
-    }
-
-    @Test("without Retry-After a server is skipped for 1 s, doubled each time, up to 60 s")
-    @ServiceLoop
-    func doubling() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba, servers: 1)
-        harness.faults["tencent 1"] = .status(429)
-        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
-            let said = harness.world.elapsed + .milliseconds(20)
-            try await expect(
-                harness,
-                """
-                NOERROR from alibaba/192.0.2.31:443 after 40 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: tencent 1 at 0, alibaba 1 at 20
-                kept: A 60, AAAA 120
-                billed: alibaba 1
-                """,
-                "\(seconds)"
-            )
-            let end = said + .seconds(seconds)
-            await harness.world.advance(by: end - .milliseconds(1) - harness.world.elapsed)
-            try await expect(harness, Self.second, "\(seconds)")
-            #expect(harness.world.elapsed >= end)
-        }
-        // A successful answer resets the pause to 1 s.
-        await harness.world.advance(by: .seconds(60))
-        harness.faults = [:]
-        try await expect(harness, Self.first)
-        harness.faults["tencent 1"] = .status(429)
-        _ = try await harness.ask("www.example.com")
-        await harness.world.advance(by: .milliseconds(980))
-        harness.faults = [:]
-        try await expect(harness, Self.first)
-    }
-
-    @Test("if all servers of a vendor answer 429, the vendor is skipped and the next is called")
-    @ServiceLoop
-    func allLimited() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba)
-        harness.faults = ["tencent 1": .status(429, retryAfter: "30"), "tencent 2": .status(429)]
-        try await expect(
-            harness,
-            """
-            NOERROR from alibaba/192.0.2.31:443 after 60 ms
-            answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: tencent 1 at 0, tencent 2 at 20, alibaba 1 at 40
-            kept: A 60, AAAA 120
-            billed: alibaba 1
-            """
-        )
-        #expect(
-            harness.vendors[0].statistics.state
-                == .limited(until: harness.world.start + .milliseconds(1_040))
-        )
-        try await expect(harness, Self.second)
-        harness.faults = [:]
-        await harness.world.advance(by: .seconds(1))
-        try await expect(
-            harness,
-            """
-            NOERROR from tencent/192.0.2.12:443 after 20 ms
-            answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: tencent 2 at 0
-            kept: A 60, AAAA 120
-            billed: tencent 1
-            """
-        )
-    }
-
     // MARK: - Money and will
-
-    @Test("a spent budget with fallback stops calls until the next day (UTC)")
-    @ServiceLoop
-    func budget() async throws {
-        let harness = try ResolverHarness(.tencent) { $0.budget = Budget.Rule(callsPerDay: 2) }
-        for _ in 0..<2 { try await expect(harness, Self.first) }
-        for _ in 0..<2 { try await expect(harness, Self.fallback) }
-        #expect(harness.vendors[0].statistics.beyondBudget == 2)
-        // The UTC day of 1,700,000,000 ends 6,400 s later.
-        await harness.world.advance(by: .milliseconds(6_399_999) - harness.world.elapsed)
-        try await expect(harness, Self.fallback)
-        try await expect(harness, Self.first)
-    }
 
     @Test("a spent budget without fallback is SERVFAIL without delay")
     @ServiceLoop
@@ -345,18 +212,6 @@ struct RefusalTests {
         for _ in 0..<3 { try await expect(harness, Self.first) }
         #expect(harness.vendors[0].statistics.beyondBudget == 2)
         #expect(harness.vendors[0].statistics.spentToday == 3)
-    }
-
-    @Test("a paused vendor is not called until resumed: the next vendor or the fallback answers")
-    @ServiceLoop
-    func paused() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba)
-        harness.vendors[0].pause()
-        try await expect(harness, Self.second)
-        harness.vendors[1].pause()
-        try await expect(harness, Self.fallback)
-        harness.vendors[0].resume()
-        try await expect(harness, Self.first)
     }
 
     @Test("pausing a vendor does not end its calls in flight")

@@ -44,23 +44,6 @@ struct StaleAnswerTests {
 
     // MARK: - When
 
-    @Test("a fresh answer within 300 ms is given without a hint of the stale one")
-    @ServiceLoop
-    func inTime() async throws {
-        let harness = try await harness()
-        make(harness, .slow(.milliseconds(290)))
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 290 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: tencent 1 at 0
-                kept: A 60, AAAA 120
-                billed: tencent 1
-                """
-        )
-    }
-
     @Test("a client that joins gets the stale answer when the first client's 300 ms end")
     @ServiceLoop
     func together() async throws {
@@ -76,47 +59,6 @@ struct StaleAnswerTests {
         let before = harness.world.elapsed
         _ = try await harness.ask("www.example.com")
         #expect(harness.world.elapsed == before)
-    }
-
-    @Test("after 300 ms the stale answer is given; the call's answer is cached for the next query")
-    @ServiceLoop
-    func goesOn() async throws {
-        let harness = try await harness()
-        make(harness, .slow(.milliseconds(1_500)))
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 300 ms
-                EDE 3: expired 1 s ago
-                answer: A 192.0.2.101 30, A 192.0.2.102 30
-                asked: tencent 1 at 0
-                kept: AAAA 59
-                """
-        )
-        await harness.world.advance(by: .seconds(2))
-        #expect(harness.kept("www.example.com") == ["A 60", "AAAA 120"])
-        #expect(
-            harness.askedAt.suffix(2) == ["tencent 1 at 61 s", "tencent 2 at 61 s"],
-            "hedged, too"
-        )
-    }
-
-    @Test("`after: 0s` gives the stale answer immediately and refreshes it")
-    @ServiceLoop
-    func atOnce() async throws {
-        let harness = try await harness { $0.stale?.after = .zero }
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 0 ms
-                EDE 3: expired 1 s ago
-                answer: A 192.0.2.101 30, A 192.0.2.102 30
-                asked: tencent 1 at 0
-                kept: AAAA 59
-                """
-        )
-        await harness.world.advance(by: .seconds(1))
-        #expect(try harness.hit("www.example.com")?.answers.count == 2)
     }
 
     @Test("a deadline below 300 ms gives the stale answer at the deadline")
@@ -162,45 +104,6 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("a failure removes no entry, and stops new calls for 1 s")
-    @ServiceLoop
-    func held() async throws {
-        let harness = try await harness(upstream: .failing(.timedOut))
-        make(harness, .broken(.connect("refused")))
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                EDE 3: expired 1 s ago
-                answer: A 192.0.2.101 30, A 192.0.2.102 30
-                asked: tencent 1 at 0, tencent 2 at 0, upstream A at 0, upstream A at 10
-                kept: A SERVFAIL 1, AAAA 59
-                """
-        )
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 0 ms
-                EDE 3: expired 1 s ago
-                answer: A 192.0.2.101 30, A 192.0.2.102 30
-                kept: A SERVFAIL 1, AAAA 59
-                """
-        )
-        await harness.world.advance(by: .seconds(1))
-        make(harness, nil)
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from tencent/192.0.2.11:443 after 20 ms
-                answer: A 192.0.2.101 60, A 192.0.2.102 60
-                asked: tencent 1 at 0
-                kept: A 60, AAAA 120
-                billed: tencent 1
-                """,
-            "after the recovery calls are made as before"
-        )
-    }
-
     @Test("in an outage of 1 h each client is answered, with at most one call per second")
     @ServiceLoop
     func outage() async throws {
@@ -217,53 +120,6 @@ struct StaleAnswerTests {
     }
 
     // MARK: - Settings
-
-    @Test("a route with `stale: off` stores no stale answers and gives none")
-    @ServiceLoop
-    func offForRoute() async throws {
-        let harness = try await harness(servesStale: false)
-        make(harness, .silent())
-        #expect(
-            harness.cache.entries(named: "www.example.com", type: .a, now: harness.world.now)
-                .allSatisfy { $0.staleRemaining == 0 }
-        )
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                SERVFAIL from httpdnsd after 2300 ms
-                EDE 22: no vendor answered, and no upstream is configured for this name
-                asked: tencent 1 at 0, tencent 2 at 300
-                kept: A SERVFAIL 1, AAAA 57
-                billed: tencent 2
-                """
-        )
-    }
-
-    @Test("`cache.stale: off` applies to all names")
-    @ServiceLoop
-    func off() async throws {
-        let harness = try await harness { $0.stale = nil }
-        make(harness, .broken(.connect("refused")))
-        #expect(try await harness.ask("www.example.com").rcode == .servFail)
-    }
-
-    @Test("a stale NXDOMAIN has EDE 19 and its proof")
-    @ServiceLoop
-    func nxDomain() async throws {
-        let harness = try await harness(.json)
-        _ = try await harness.ask("nobody.example.com")
-        await harness.world.advance(by: .seconds(40))
-        make(harness, .silent())
-        try await harness.expect(
-            "nobody.example.com",
-            story: """
-                NXDOMAIN from json/192.0.2.41:443 after 300 ms
-                EDE 19: expired 10 s ago
-                authority: SOA example.com. 30 30
-                asked: json 1 at 0
-                """
-        )
-    }
 
     // MARK: - Deadlines of each client
 
@@ -314,53 +170,4 @@ struct StaleAnswerTests {
     }
 
     // MARK: - Failures
-
-    @Test("a cached failure has EDE 13 and its reason")
-    @ServiceLoop
-    func cachedFailure() async throws {
-        let harness = try ResolverHarness(.tencent, upstream: .failing(.unreachable("refused")))
-        make(harness, .broken(.connect("refused")))
-        _ = try await harness.ask("www.example.com")
-        let told = try #require(try harness.hit("www.example.com"))
-        #expect(told.rcode == .servFail)
-        #expect(
-            told.edns?.options == [
-                .extendedError(code: .cachedError, text: ""),
-                .extendedError(code: .networkError, text: "no upstream could be reached"),
-            ]
-        )
-        await harness.world.advance(by: .seconds(1))
-        #expect(try harness.hit("www.example.com") == nil)
-    }
-
-    @Test("a network change clears failures, makes answers stale, and allows a new call")
-    @ServiceLoop
-    func networkChange() async throws {
-        let harness = try await harness()
-        _ = try await harness.ask("four.example.com")
-        make(harness, .broken(.connect("refused")))
-        _ = try await harness.ask("new.example.com")
-        #expect(try harness.hit("new.example.com")?.rcode == .servFail)
-        #expect(harness.networkChanged() > 0)
-        #expect(try harness.hit("new.example.com") == nil)
-        #expect(try harness.hit("four.example.com") == nil)
-        let answer = try await harness.ask("four.example.com")
-        #expect(answer.resolution.provenance.isStale)
-        #expect(answer.answers == ["A 192.0.2.104"])
-    }
-
-    @Test("a failure in the previous network is not cached")
-    @ServiceLoop
-    func leftNetwork() async throws {
-        let harness = try ResolverHarness(
-            .tencent,
-            upstream: .failing(.unreachable("refused"), after: .milliseconds(500))
-        )
-        make(harness, .broken(.connect("refused")))
-        let asked = harness.begin("www.example.com")
-        await harness.world.advance(by: .milliseconds(300))
-        harness.networkChanged()
-        #expect(try await harness.answer(to: asked).rcode == .servFail)
-        #expect(try harness.hit("www.example.com") == nil)
-    }
 }

@@ -62,24 +62,6 @@ struct TimeTests {
         )
     }
 
-    @Test("two unresponsive vendors share 3 s, and the fallback has the rest")
-    @ServiceLoop
-    func twoVendors() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba)
-        silence(harness)
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from upstream/scripted after 3010 ms
-                answer: A 192.0.2.99 300
-                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800, \
-                upstream A at 3000
-                kept: A 300
-                billed: tencent 2, alibaba 2
-                """
-        )
-    }
-
     @Test("three unresponsive vendors have 1 s each")
     @ServiceLoop
     func threeVendors() async throws {
@@ -98,51 +80,9 @@ struct TimeTests {
         )
     }
 
-    @Test("a vendor that fails immediately leaves its share to the next ones")
-    @ServiceLoop
-    func sharesAreLeft() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba, .json)
-        silence(harness)
-        for number in 1...2 { harness.faults["tencent \(number)"] = .broken(.connect("refused")) }
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                NOERROR from upstream/scripted after 3010 ms
-                answer: A 192.0.2.99 300
-                asked: tencent 1 at 0, tencent 2 at 0, alibaba 1 at 0, alibaba 2 at 300, \
-                json 1 at 1500, json 2 at 1800, upstream A at 3000
-                kept: A 300
-                billed: alibaba 2
-                """
-        )
-    }
-
     // MARK: - Nothing at all
 
     // The TXT query checks for a forwarding loop, which also shows as missing replies.
-    @Test("no replies at all: SERVFAIL within 5 s with the reason, cached for 1 s")
-    @ServiceLoop
-    func nothingAtAll() async throws {
-        let harness = try ResolverHarness(
-            .tencent,
-            .alibaba,
-            upstream: .silent(timeout: .milliseconds(900))
-        )
-        silence(harness)
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                SERVFAIL from httpdnsd after 4800 ms
-                EDE 22: no upstream answered
-                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800, \
-                upstream A at 3000, upstream A at 3900, upstream TXT at 3900
-                kept: A SERVFAIL 1
-                billed: tencent 2, alibaba 2
-                """
-        )
-        await harness.world.advance(by: .seconds(1))
-        #expect(harness.kept("www.example.com") == [])
-    }
 
     @Test("all servers unreachable: SERVFAIL immediately, with the network as the reason")
     @ServiceLoop
@@ -168,37 +108,6 @@ struct TimeTests {
                 kept: AAAA SERVFAIL 1
                 """
         )
-    }
-
-    @Test("unresponsive vendors without a fallback: SERVFAIL after 3 s")
-    @ServiceLoop
-    func noFallback() async throws {
-        let harness = try ResolverHarness(.tencent, .alibaba, fallsBack: false)
-        silence(harness)
-        try await harness.expect(
-            "www.example.com",
-            story: """
-                SERVFAIL from httpdnsd after 3000 ms
-                EDE 22: no vendor answered
-                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800
-                kept: A SERVFAIL 1
-                billed: tencent 2, alibaba 2
-                """
-        )
-    }
-
-    @Test("a client that joins a query is answered with the first client")
-    @ServiceLoop
-    func joining() async throws {
-        let harness = try ResolverHarness(.tencent, upstream: .silent(timeout: .milliseconds(900)))
-        silence(harness)
-        let first = harness.begin("www.example.com")
-        await harness.world.advance(by: .seconds(2))
-        let second = harness.begin("www.example.com")
-        #expect(try await harness.answer(to: second).rcode == .servFail)
-        #expect(try await harness.answer(to: first).rcode == .servFail)
-        #expect(second.errand.end == first.errand.end)
-        #expect(second.errand.end.map { $0 - first.errand.start } == .milliseconds(4_100))
     }
 
     @Test(
