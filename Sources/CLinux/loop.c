@@ -106,12 +106,12 @@ int linux_join_interrupting(unsigned long thread) {
 }
 
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid) {
-    struct ucred who = {0};
-    socklen_t length = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
+    struct ucred peer = {0};
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
         return -1;
-    *pid = who.pid;
-    *uid = who.uid;
-    *gid = who.gid;
+    *pid = peer.pid;
+    *uid = peer.uid;
+    *gid = peer.gid;
     return 0;
 }

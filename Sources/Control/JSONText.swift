@@ -63,7 +63,6 @@ package enum JSONText {
         return name
     }
 
-    /// Returns the property of a JSON name.
     private static func property(_ fieldName: String) -> String {
         var words = fieldName.split(separator: "-", omittingEmptySubsequences: false)
         let first = words.removeFirst()

@@ -52,7 +52,7 @@ package final class AnswerCache: Sendable {
             return table.rotates != rotates
         }
         guard changed, rotates else { return }
-        whileMirrorRests {
+        withMirrorSuspended {
             walk { table, reference in
                 table.ring[reference].answerCount > 1 ? .withdraw : .keep
             }
@@ -162,13 +162,13 @@ package final class AnswerCache: Sendable {
         return sweep.count
     }
 
-    /// Removes the entries for which `judge` returns true, and returns their number.
+    /// Removes the entries for which `classify` returns true, and returns their number.
     @discardableResult
     package func remove(
         now: ContinuousClock.Instant,
-        where judge: @escaping CacheSweep.Judge
+        where classify: @escaping CacheSweep.Judge
     ) -> Int {
-        sweep(CacheSweep(removingFrom: self, now: now, where: judge), now: now)
+        sweep(CacheSweep(removingFrom: self, now: now, where: classify), now: now)
     }
 
     /// Returns some memory of removed entries to the system; true if more remains.
@@ -232,7 +232,7 @@ package final class AnswerCache: Sendable {
 
     /// Calls `body` while the mirror is suspended, so that all changes of `body` take effect
     /// together.
-    private func whileMirrorRests(_ body: () -> Void) {
+    private func withMirrorSuspended(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
@@ -250,11 +250,11 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Calls `judge` for every entry, releasing the lock between strides.
-    func walk(_ judge: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
+    /// Calls `classify` for every entry, releasing the lock between strides.
+    func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
-            position = table.withLock { $0.walk(from: next, count: Self.stride, judge) }
+            position = table.withLock { $0.walk(from: next, count: Self.stride, classify) }
         }
     }
 

@@ -16,14 +16,14 @@ extension AnswerTable {
         case expire(now: UInt64)
     }
 
-    /// Calls `judge` for at most `count` entries from `position` on, skipping dead ones.
+    /// Calls `classify` for at most `count` entries from `position` on, skipping dead ones.
     ///
     /// - Returns: The position for the next call; nil at the end. Positions stay valid across
     ///   insertions and removals, so the caller may release the lock between calls.
     mutating func walk(
         from position: Int,
         count: Int,
-        _ judge: (borrowing AnswerTable, Int) -> Verdict
+        _ classify: (borrowing AnswerTable, Int) -> Verdict
     ) -> Int? {
         var position = max(position, ring.tail)
         var left = count
@@ -33,7 +33,7 @@ extension AnswerTable {
             let reference = ring.reference(at: position)
             position += ring.length(reference)
             guard ring.isLive(reference) else { continue }
-            switch judge(self, reference) {
+            switch classify(self, reference) {
             case .keep: break
             case .stop: left = 0
             case .remove: remove(reference)

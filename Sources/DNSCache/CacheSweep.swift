@@ -47,18 +47,18 @@ package struct CacheSweep {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Starts a sweep that removes the entries selected by `judge`, of those stored up to `now`.
+    /// Starts a sweep that removes the entries selected by `classify`, of those stored up to `now`.
     ///
     /// At its end, none of these remain.
     package init(
         removingFrom cache: AnswerCache,
         now: ContinuousClock.Instant,
-        where judge: @escaping Judge
+        where classify: @escaping Judge
     ) {
         self.init(cache, .remove, youngest: now) { table, reference, _ in
             let source = table.source(reference)
             guard let name = table.name(reference) else { return false }
-            return judge(name, table.type(reference), source.kind, source.server)
+            return classify(name, table.type(reference), source.kind, source.server)
         }
     }
 

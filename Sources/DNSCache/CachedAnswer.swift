@@ -58,7 +58,6 @@ package struct CachedAnswer: Sendable {
         self.options = options
     }
 
-    /// True if the answer is a cached failure.
     var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
 }
 

@@ -155,7 +155,7 @@ package final class Daemon {
         reportCertificates()
         prepareHTTP()
         startVendors(components.vendors)
-        components.resolver.refreshing.start()
+        components.resolver.prefetcher.start()
         network.start()
         startObservation()
         ServiceManager.ready(status: readiness)
@@ -283,7 +283,7 @@ package final class Daemon {
         isStopping = true
         ServiceManager.stopping()
         logger.notice("stopping")
-        components.resolver.refreshing.stop()
+        components.resolver.prefetcher.stop()
         hosts.stop()
         stopVendors()
         accelerator.stop()

@@ -60,7 +60,7 @@ final class NetworkReaction {
         logger.notice("\(event); connections closed, calls sent again: \(reissued)")
         guard isLong else { return logStaleEntries(sweep.count) }
         ServiceLoop.task { [self, sweep] in
-            await clocks.lull()
+            await clocks.pause()
             logStaleEntries(await sweep.finish(clocks))
         }
     }

@@ -18,44 +18,44 @@ struct LogLimiter {
     }
 
     /// Kind that was logged within `window`.
-    private struct Told {
+    private struct Logged {
         var entry: LogEntry
         var end: ContinuousClock.Instant
         var more = 0
     }
 
-    private var told: [Kind: Told] = [:]
+    private var logged: [Kind: Logged] = [:]
 
-    enum Verdict: Equatable {
+    enum Decision: Equatable {
         case log
 
         /// The entry is only counted; for the first one, `until` is the time of the summary.
         case count(until: ContinuousClock.Instant?)
     }
 
-    mutating func judge(
+    mutating func decide(
         _ entry: LogEntry,
         _ kind: Kind,
         now: ContinuousClock.Instant
-    ) -> Verdict {
+    ) -> Decision {
         var kind = kind
-        if told[kind] == nil {
-            if told.count >= Self.mostKinds { told = told.filter { now < $0.value.end } }
-            if told.count >= Self.mostKinds { kind = Kind(file: "", line: 0, fields: "") }
+        if logged[kind] == nil {
+            if logged.count >= Self.mostKinds { logged = logged.filter { now < $0.value.end } }
+            if logged.count >= Self.mostKinds { kind = Kind(file: "", line: 0, fields: "") }
         }
-        guard var known = told[kind], now < known.end else {
-            told[kind] = Told(entry: entry, end: now + Self.window)
+        guard var known = logged[kind], now < known.end else {
+            logged[kind] = Logged(entry: entry, end: now + Self.window)
             return .log
         }
         known.more += 1
-        told[kind] = known
+        logged[kind] = known
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
     /// Returns the summaries of kinds with an expired window, and removes these kinds.
     mutating func counts(now: ContinuousClock.Instant) -> [LogEntry] {
-        let over = told.filter { $0.value.end <= now }
-        for kind in over.keys { told[kind] = nil }
+        let over = logged.filter { $0.value.end <= now }
+        for kind in over.keys { logged[kind] = nil }
         return over.values.filter { $0.more > 0 }.map { known in
             var entry = known.entry
             entry.message +=

@@ -77,10 +77,12 @@ package final class LogSink: Sendable {
 
     /// Records an entry, and writes it if its level and the limit admit it.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
-        var isTold = entry.level >= threshold.level
-        if isTold, entry.level >= .notice, !entry.fields.isEmpty { isTold = admits(entry, event) }
-        if event.source != Self.queries { recorder.note(entry.text, isShown: isTold) }
-        if isTold { put(entry) }
+        var isLogged = entry.level >= threshold.level
+        if isLogged, entry.level >= .notice, !entry.fields.isEmpty {
+            isLogged = admits(entry, event)
+        }
+        if event.source != Self.queries { recorder.note(entry.text, isShown: isLogged) }
+        if isLogged { put(entry) }
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
@@ -89,21 +91,21 @@ package final class LogSink: Sendable {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
         let now = now()
-        tellCounts(now)
-        switch limiter.withLock({ $0.judge(entry, kind, now: now) }) {
+        logSummaries(now)
+        switch limiter.withLock({ $0.decide(entry, kind, now: now) }) {
         case .log: return true
         case .count(until: nil): return false
         case .count(until: let end?):
             ServiceLoop.task { [self] in
                 // This task is never cancelled.
                 try? await ServiceLoop.sleep(until: end)
-                tellCounts(self.now())
+                logSummaries(self.now())
             }
             return false
         }
     }
 
-    func tellCounts(_ now: ContinuousClock.Instant) {
+    func logSummaries(_ now: ContinuousClock.Instant) {
         for entry in limiter.withLock({ $0.counts(now: now) }) { put(entry) }
     }
 

@@ -17,10 +17,10 @@ package import Upstream
 @ServiceLoop
 package final class Resolver {
     /// Counters, shared with the previous resolvers of this process.
-    package let books: ResolverStatistics
+    package let statistics: ResolverStatistics
 
     /// Registry of answer sources; cache entries carry its numbers.
-    package nonisolated var origins: AnswerSourceRegistry { books.origins }
+    package nonisolated var origins: AnswerSourceRegistry { statistics.origins }
 
     /// The vendor stage; exposed for its counters.
     package let vendors: VendorStage
@@ -29,20 +29,20 @@ package final class Resolver {
     package let upstreams: UpstreamStage
 
     /// The query deduplication stage; exposed for its counters.
-    package let merging: SingleFlight
+    package let singleFlight: SingleFlight
 
     /// Prefetching of cached answers before they expire.
-    package let refreshing: Refreshing
+    package let prefetcher: Prefetcher
 
     /// Clients that wait for the cache snapshot.
-    package let restoring: Restoring
+    package let snapshotWaiters: SnapshotWaiters
 
     /// Measures how fast servers accept connections; nil unless addresses are ordered by speed.
-    private let probing: Probing?
+    private let prober: AddressProber?
 
     private let cache: AnswerCache
-    private let overrides: LocalAnswers
-    private let storing: CacheWriter
+    private let localAnswers: LocalAnswers
+    private let cacheWriter: CacheWriter
     private let clocks: Clocks
     /// The configured routes.
     package let routes: RouteTable
@@ -50,8 +50,8 @@ package final class Resolver {
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
     private let router: Router
-    private let inquiry: SharedResolution
-    private let patience: ServeStale
+    private let sharedResolution: SharedResolution
+    private let serveStale: ServeStale
     private let policy: TTLPolicy
 
     /// Connects the stages.
@@ -68,7 +68,7 @@ package final class Resolver {
         standard: UpstreamGroup?,
         policy: TTLPolicy,
         answers: AnswerPolicy = AnswerPolicy(),
-        probe: @escaping Probing.Probe = { _, _ in false },
+        probe: @escaping AddressProber.Probe = { _, _ in false },
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
         clocks: Clocks = .system,
@@ -80,13 +80,14 @@ package final class Resolver {
         self.clocks = clocks
         self.routes = routes
         plan = ReloadInvalidation.Plan(routes: routes, standard: standard, answers: answers)
-        let books = old?.books ?? ResolverStatistics()
-        self.books = books
-        overrides = LocalAnswers(suppressesAAAA: answers.suppressesAAAA)
-        vendors = VendorStage(policy: policy, books: books, clocks: clocks)
+        let statistics = old?.statistics ?? ResolverStatistics()
+        self.statistics = statistics
+        localAnswers = LocalAnswers(suppressesAAAA: answers.suppressesAAAA)
+        vendors = VendorStage(policy: policy, statistics: statistics, clocks: clocks)
         // Alias targets go to upstreams only: an upstream's reply must never cause a billable
         // vendor call.
-        upstreams = UpstreamStage(policy: policy, books: books, clocks: clocks) { target in
+        upstreams = UpstreamStage(policy: policy, statistics: statistics, clocks: clocks) {
+            target in
             let match = routes.route(for: target.name)
             guard SpecialNames.answer(target, match) == nil else { return nil }
             return match?.route.upstreams ?? standard
@@ -99,7 +100,7 @@ package final class Resolver {
                 answers,
                 policy,
                 routes: routes,
-                overrides: overrides,
+                localAnswers: localAnswers,
                 upstreams: upstreams,
                 cache: cache,
                 clocks: clocks
@@ -111,30 +112,35 @@ package final class Resolver {
             ),
             standard: standard
         )
-        patience = ServeStale(freshness.stale, cache: cache)
-        restoring = Restoring(patience, clocks: clocks)
-        storing = CacheWriter(freshness, cache: cache, restoring: restoring, clocks: clocks)
-        var ordering: Ordering?
-        if case .fastest(let rules) = answers.order {
-            let probing = old?.probing ?? Probing(probe, cache: cache, clocks: clocks)
-            ordering = Ordering(rules, probing: probing, clocks: clocks)
-            self.probing = probing
-        } else {
-            probing = nil
-        }
-        inquiry = SharedResolution(router, overrides, storing, ordering)
-        merging = SingleFlight(
-            inquiry,
-            books: books,
+        serveStale = ServeStale(freshness.stale, cache: cache)
+        snapshotWaiters = SnapshotWaiters(serveStale, clocks: clocks)
+        cacheWriter = CacheWriter(
+            freshness,
+            cache: cache,
+            snapshotWaiters: snapshotWaiters,
             clocks: clocks
         )
-        staticHosts = StaticHosts(overrides, origins: books.origins)
-        refreshing = Refreshing(
+        var addressOrdering: AddressOrdering?
+        if case .fastest(let rules) = answers.order {
+            let prober = old?.prober ?? AddressProber(probe, cache: cache, clocks: clocks)
+            addressOrdering = AddressOrdering(rules, prober: prober, clocks: clocks)
+            self.prober = prober
+        } else {
+            prober = nil
+        }
+        sharedResolution = SharedResolution(router, localAnswers, cacheWriter, addressOrdering)
+        singleFlight = SingleFlight(
+            sharedResolution,
+            statistics: statistics,
+            clocks: clocks
+        )
+        staticHosts = StaticHosts(localAnswers, origins: statistics.origins)
+        prefetcher = Prefetcher(
             freshness.prefetch,
             routes: routes,
-            overrides: overrides,
-            merging: merging,
-            books: books,
+            localAnswers: localAnswers,
+            singleFlight: singleFlight,
+            statistics: statistics,
             cache: cache,
             clocks: clocks
         )
@@ -157,23 +163,29 @@ package final class Resolver {
         let match = routes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
-        guard let lastResort = patience.lastResort(query, match, now: now) else {
-            guard restoring.isLoading else {
-                return merging.ask(query, match, for: client, now: now, deadline: deadline) {
+        guard let lastResort = serveStale.lastResort(query, match, now: now) else {
+            guard snapshotWaiters.isLoading else {
+                return singleFlight.ask(query, match, for: client, now: now, deadline: deadline) {
                     completion($0.resolution)
                 }
             }
-            let began = merging.began(query) ?? now
-            let place = restoring.add(query, match, began: began, deadline: deadline, completion)
-            return merging.ask(query, match, for: client, now: now, deadline: deadline) {
-                [restoring] in
-                restoring.resolved(place, $0.resolution)
+            let began = singleFlight.began(query) ?? now
+            let place = snapshotWaiters.add(
+                query,
+                match,
+                began: began,
+                deadline: deadline,
+                completion
+            )
+            return singleFlight.ask(query, match, for: client, now: now, deadline: deadline) {
+                [snapshotWaiters] in
+                snapshotWaiters.resolved(place, $0.resolution)
             }
         }
-        guard let patience = lastResort.patience else { return completion(lastResort.resolution) }
+        guard let delay = lastResort.delay else { return completion(lastResort.resolution) }
         // The wait counts from the first query for this name, so that later clients wait less.
-        let end = (merging.began(query) ?? now) + patience
-        merging.ask(query, match, for: client, now: now, deadline: min(deadline, end)) {
+        let end = (singleFlight.began(query) ?? now) + delay
+        singleFlight.ask(query, match, for: client, now: now, deadline: min(deadline, end)) {
             completion(lastResort.unless($0.resolution))
         }
     }
@@ -187,7 +199,7 @@ package final class Resolver {
         let match = routes.route(for: query.question.name)
         if let own = ownAnswer(query.question, match) { return own.answer }
         return await withCheckedContinuation { continuation in
-            inquiry.begin(query, match, deadline: deadline, trace: trace) {
+            sharedResolution.begin(query, match, deadline: deadline, trace: trace) {
                 continuation.resume(returning: $0.resolution)
             }
         }
@@ -208,7 +220,7 @@ package final class Resolver {
         if let answer = staticHosts.answer(question, match) { return (.hosts, answer) }
         if let answer = SpecialNames.refusal(question) { return (.types, answer) }
         if let answer = SpecialNames.answer(question, match) { return (.specialNames, answer) }
-        guard overrides.suppressesAAAA else { return nil }
+        guard localAnswers.suppressesAAAA else { return nil }
         return AAAASuppression.answer(question, match, policy).map { (.suppressing, $0) }
     }
 
@@ -226,9 +238,9 @@ package final class Resolver {
         decision.match = routes.route(for: query.question.name) { decision.passedOver.append($0) }
         decision.hit = hit(query)
         decision.own = ownAnswer(query.question, decision.match)
-        decision.lastResort = patience.preview(query, decision.match, now: now)
-        decision.isAsked = merging.isAsking(query)
-        decision.course = router.preview(query, decision.match)
+        decision.lastResort = serveStale.preview(query, decision.match, now: now)
+        decision.isAsked = singleFlight.isAsking(query)
+        decision.plan = router.preview(query, decision.match)
         return decision
     }
 
@@ -239,9 +251,9 @@ package final class Resolver {
     /// - Returns: the sweep that marks the answers; the caller must run it to its end.
     package func networkChanged() -> CacheSweep {
         vendors.forget()
-        storing.networkChanged()
-        refreshing.networkChanged()
-        probing?.networkChanged()
+        cacheWriter.networkChanged()
+        prefetcher.networkChanged()
+        prober?.networkChanged()
         return CacheSweep(markingAll: cache, now: clocks.now())
     }
 }
@@ -250,20 +262,20 @@ package final class Resolver {
 
 extension Resolver {
     /// The static hosts.
-    package var hosts: HostsTable { overrides.hosts }
+    package var hosts: HostsTable { localAnswers.hosts }
 
     /// Replaces the static hosts, and removes cached answers that contradict them.
     ///
     /// The first step of the sweep runs before this function returns, the others in a task.
     package func use(_ hosts: HostsTable) {
-        overrides.hosts = hosts
+        localAnswers.hosts = hosts
         let overridden = overridden
         var sweep = CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, _, _ in
             overridden(Question(name: name, type: type))
         }
         guard sweep.step(now: clocks.now()) else { return }
         ServiceLoop.task { [sweep, clocks] in
-            await clocks.lull()
+            await clocks.pause()
             _ = await sweep.finish(clocks)
         }
     }
@@ -272,7 +284,7 @@ extension Resolver {
     ///
     /// It rejects such answers when a snapshot is loaded into the cache.
     package var overridden: @Sendable (Question) -> Bool {
-        let (hosts, suppressesAAAA) = (overrides.hosts, overrides.suppressesAAAA)
+        let (hosts, suppressesAAAA) = (localAnswers.hosts, localAnswers.suppressesAAAA)
         return { question in
             suppressesAAAA && question.type == .aaaa || hosts.covers(question)
                 // A cached NXDOMAIN for the name is no longer true.
@@ -301,7 +313,7 @@ extension Resolver {
     ) -> CacheSweep? {
         // The comparison refers to the former vendors, and their secrets must be released.
         defer { comparison = nil }
-        overrides.hosts = hosts
+        localAnswers.hosts = hosts
         let succession = ReloadInvalidation(
             from: old.plan,
             to: plan,
@@ -310,11 +322,11 @@ extension Resolver {
             origins,
             overridden: overridden
         )
-        old.storing.retire(for: storing, succession)
-        refreshing.takeOver(from: old.refreshing)
+        old.cacheWriter.retire(for: cacheWriter, succession)
+        prefetcher.takeOver(from: old.prefetcher)
         guard
-            hosts != old.overrides.hosts
-                || overrides.suppressesAAAA && !old.overrides.suppressesAAAA
+            hosts != old.localAnswers.hosts
+                || localAnswers.suppressesAAAA && !old.localAnswers.suppressesAAAA
                 || !succession.isUneventful
         else { return nil }
         // `CacheWriter.isRight` checks later answers, so the sweep covers only the present entries.

@@ -124,7 +124,7 @@ package struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     /// Result of validating a received message.
-    package enum Judgement {
+    package enum Validation {
         /// Not a reply to this query: ignored, so that a forger cannot end the wait (RFC 5452
         /// §9.1).
         case foreign
@@ -140,12 +140,12 @@ package struct UpstreamExchange {
     }
 
     /// Validates `octets`, received from the server's address.
-    package func judge(_ octets: [UInt8]) -> Judgement { judge(octets.span) }
+    package func validate(_ octets: [UInt8]) -> Validation { validate(octets.span) }
 
     /// Validates octets in a borrowed buffer.
     ///
     /// Compares the question in place: it follows the header, so its name cannot be compressed.
-    func judge(_ octets: Span<UInt8>) -> Judgement {
+    func validate(_ octets: Span<UInt8>) -> Validation {
         if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
             // QR set, OPCODE 0, QDCOUNT 1.
@@ -175,7 +175,7 @@ package struct UpstreamExchange {
 
     /// Validates a reply received over a stream, where letter case is irrelevant.
     package func judgeStream(_ octets: [UInt8]) -> Message? {
-        switch judge(octets) {
+        switch validate(octets) {
         case .reply(let message): message
         case .caseLost: (try? Message(parsing: octets)).flatMap { $0.header.isTruncated ? nil : $0 }
         case .foreign, .truncated: nil

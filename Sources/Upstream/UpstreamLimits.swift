@@ -81,11 +81,11 @@ package enum UpstreamLimits {
     static let lateness: Duration = .milliseconds(50)
 
     /// Sockets per server that accept queries at the same time.
-    static let lanes = 8
+    static let slots = 8
 
     /// Maximum queries per socket, and the period in which it accepts them.
     static let queriesPerLane = 64
-    static let laneLife: Duration = .milliseconds(100)
+    static let socketLifetime: Duration = .milliseconds(100)
 
     /// Unmatched messages after which a socket is closed and its queries are repeated over TCP.
     static let foreignReplies = 8

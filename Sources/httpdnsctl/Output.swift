@@ -76,7 +76,6 @@ func systemMessage(_ number: Int32) -> String {
     unsafe String(cString: strerror(number))
 }
 
-/// JSON output.
 enum JSONOutput {
     /// Returns the JSON of `value` with sorted keys, safe to print on a terminal.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {

@@ -111,9 +111,9 @@ private final class World {
     /// Returns the reply that a worker would send; nil if the worker hands the query over.
     func worker(_ query: [UInt8], now: ContinuousClock.Instant) -> [UInt8]? {
         buffer.replaceSubrange(0..<query.count, with: query)
-        let asker = ClientContext(transport: .udp, address: .loopback4, isAllowed: true)
+        let clientContext = ClientContext(transport: .udp, address: .loopback4, isAllowed: true)
         return buffer.withMutableRawSpan { span -> Int? in
-            switch QueryValidation(at: &span, count: query.count, from: asker) {
+            switch QueryValidation(at: &span, count: query.count, from: clientContext) {
             case .ignored, .unusual: return nil
             case .answered(let length, _, _): return length
             case .query(let facts, _):

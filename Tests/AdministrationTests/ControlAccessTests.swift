@@ -11,7 +11,6 @@ import Testing
 
 @Suite("Permissions on the control socket")
 struct ControlAccessTests {
-    /// Starts the service loop for the tests.
     init() { ServiceLoop.start() }
 
     /// Returns a peer with a user and a primary group.

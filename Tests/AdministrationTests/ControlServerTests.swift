@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Control server", .timeLimit(.minutes(15)))
 struct ControlServerTests {
-    /// Starts the service loop for the tests.
     init() { ServiceLoop.start() }
 
     /// Returns a call without parameters.

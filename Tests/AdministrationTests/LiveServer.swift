@@ -227,7 +227,6 @@ final class LiveServer {
     }
 }
 
-/// A client of a live server.
 @ServiceLoop
 final class LiveClient {
     let connection: StreamConnection

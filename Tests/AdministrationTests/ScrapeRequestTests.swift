@@ -9,7 +9,7 @@ struct ScrapeRequestTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let label: String
         let head: String
-        let verdict: ScrapeRequest.Verdict
+        let decision: ScrapeRequest.Decision
         var keeps = false
         var testDescription: String { label }
     }
@@ -83,7 +83,7 @@ struct ScrapeRequestTests {
         let octets = Array(sample.head.utf8)
         #expect(ScrapeRequest.end(of: octets) == octets.count)
         let request = ScrapeRequest(octets)
-        #expect(request.verdict == sample.verdict)
+        #expect(request.decision == sample.decision)
         #expect(request.keepsConnection == sample.keeps)
     }
 
@@ -122,7 +122,7 @@ struct ScrapeRequestTests {
     )
     func negotiation(_ accept: String, _ form: Exposition.Form) {
         let head = "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: \(accept)\r\n\r\n"
-        #expect(ScrapeRequest(head.utf8).verdict == .metrics(form))
+        #expect(ScrapeRequest(head.utf8).decision == .metrics(form))
     }
 }
 
@@ -130,9 +130,9 @@ extension ScrapeRequestTests.Case {
     init(
         _ label: String,
         _ head: String,
-        _ verdict: ScrapeRequest.Verdict,
+        _ decision: ScrapeRequest.Decision,
         keeps: Bool = false
     ) {
-        self.init(label: label, head: head, verdict: verdict, keeps: keeps)
+        self.init(label: label, head: head, decision: decision, keeps: keeps)
     }
 }

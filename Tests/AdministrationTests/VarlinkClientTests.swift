@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Foreign Varlink clients", .timeLimit(.minutes(15)))
 struct VarlinkClientTests {
-    /// Starts the service loop for the tests.
     init() { ServiceLoop.start() }
 
     /// A Varlink client in Python with expectations about the daemon.

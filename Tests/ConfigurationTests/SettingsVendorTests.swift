@@ -287,7 +287,7 @@ struct SettingsVendorTests {
     }
 
     @Test("an option of another kind is reported as such")
-    func strangers() {
+    func misplacedKeys() {
         #expect(
             messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on") == [
                 "`vendors.v.token` is an option of vendor kind tencent, not alibaba",

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("JSON names are as documented")
 struct WireNameTests {
-    /// Returns the text of a value on the wire.
     func text(_ value: some Encodable) throws -> String {
         String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
@@ -15,7 +14,7 @@ struct WireNameTests {
     func status() throws {
         let expected =
             #"{"acceleration":{"answers":56789,"entries":1200,"state":"resting","#
-            + #""why":"somebody watches the queries"},"#
+            + #""why":"an operator watches the queries"},"#
             + #""cache":{"entries":1,"limit-octets":67108864,"octets":12582912},"#
             + #""listeners":[{"address":"127.0.0.1:53","origin":"settings","transport":"udp"},"#
             + #"{"address":"127.0.0.1:53","origin":"settings","transport":"tcp"},"#

@@ -114,7 +114,9 @@ struct MirrorTests {
 
     @Test(
         "the copy is removed before its entry is removed or changed",
-        arguments: ["replace", "remove", "judge", "stale", "order", "rotation", "another mirror"]
+        arguments: [
+            "replace", "remove", "classify", "stale", "order", "rotation", "another mirror",
+        ]
     )
     func withdrawn(_ how: String) throws {
         let name: Name = "www.example.com"
@@ -124,7 +126,7 @@ struct MirrorTests {
         switch how {
         case "replace": store(try .addresses(name, [3]))
         case "remove": cache.remove(.name(name, nil), now: origin)
-        case "judge": cache.remove(now: origin) { _, _, _, _ in true }
+        case "classify": cache.remove(now: origin) { _, _, _, _ in true }
         case "stale": cache.markStale(.all, now: origin)
         case "order":
             let first = IPAddress.v4(IPv4Address(value: 2))

@@ -18,7 +18,6 @@ struct ReplyOptionTests {
         var options = ReplyOptions()
     }
 
-    /// Returns a reply with this number of addresses.
     private static func reply(
         addresses: Int,
         opt: Bool = true,

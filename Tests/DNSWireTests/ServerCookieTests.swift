@@ -54,14 +54,14 @@ struct ServerCookieTests {
 
     @Test(arguments: examples)
     private func `the examples of appendix A are reproduced`(_ example: Example) throws {
-        let verdict = CookieSecrets(Self.secret).verdict(
+        let decision = CookieSecrets(Self.secret).decision(
             on: example.sent,
             client: example.client,
             address: try #require(IPAddress(example.address)),
             time: example.time
         )
-        #expect(verdict.cookie == example.expected)
-        #expect(verdict.isProven == example.isProven)
+        #expect(decision.cookie == example.expected)
+        #expect(decision.isProven == example.isProven)
     }
 
     @Test
@@ -70,15 +70,15 @@ struct ServerCookieTests {
             CookieSecret(low: 0xB178_B644_93DF_3BDD, high: 0x15A7_FC60_CBF5_A685)
         )
         secrets.renew(with: CookieSecret(low: 0x9832_51D2_BC36_5544, high: 0x62C9_6396_375D_5A07))
-        let verdict = secrets.verdict(
+        let decision = secrets.decision(
             on: ServerCookie(head: 0x0100_0000_5CF7_C579, hash: 0x2655_6BD0_934C_72F8),
             client: 0x2268_1AB9_7D52_C298,
             address: try #require(IPAddress("2001:db8:220:1:59de:d0f4:8769:82b8")),
             time: 1_559_741_961
         )
-        #expect(verdict.isProven)
+        #expect(decision.isProven)
         #expect(
-            verdict.cookie
+            decision.cookie
                 == ServerCookie(head: 0x0100_0000_5CF7_C609, hash: 0xA6BB_79D1_6625_507A)
         )
     }
@@ -100,8 +100,8 @@ struct ServerCookieTests {
         let address = try #require(IPAddress("192.0.2.1"))
         // The timestamp wraps in 2106; only differences count (RFC 1982).
         let made: UInt32 = 0xFFFF_FFF0
-        let first = secrets.verdict(on: nil, client: 7, address: address, time: made)
-        let again = secrets.verdict(
+        let first = secrets.decision(on: nil, client: 7, address: address, time: made)
+        let again = secrets.decision(
             on: first.cookie,
             client: 7,
             address: address,
@@ -115,14 +115,14 @@ struct ServerCookieTests {
     func `a cookie is bound to its client and address, and valid under two secrets`() throws {
         var secrets = CookieSecrets(Self.secret)
         let address = try #require(IPAddress("192.0.2.1"))
-        let cookie = secrets.verdict(on: nil, client: 7, address: address, time: 1_000).cookie
+        let cookie = secrets.decision(on: nil, client: 7, address: address, time: 1_000).cookie
         func isProven(
             _ cookie: ServerCookie,
             client: UInt64 = 7,
             at text: String = "192.0.2.1"
         ) throws -> Bool {
             let address = try #require(IPAddress(text))
-            return secrets.verdict(on: cookie, client: client, address: address, time: 1_001)
+            return secrets.decision(on: cookie, client: client, address: address, time: 1_001)
                 .isProven
         }
         #expect(try isProven(cookie))
@@ -136,7 +136,7 @@ struct ServerCookieTests {
         var random = Seeded(seed: 5)
         secrets.renew(with: CookieSecret(using: &random))
         #expect(try isProven(cookie))
-        let renewed = secrets.verdict(on: cookie, client: 7, address: address, time: 1_001)
+        let renewed = secrets.decision(on: cookie, client: 7, address: address, time: 1_001)
         #expect(renewed.cookie != cookie)
         secrets.renew(with: CookieSecret(using: &random))
         #expect(try !isProven(cookie))

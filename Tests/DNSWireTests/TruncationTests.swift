@@ -4,7 +4,6 @@ import Testing
 
 @Suite("RRsets and truncation (RFC 2181 §5, §9)")
 struct TruncationTests {
-    /// Returns this number of addresses of one name.
     private func addresses(_ count: UInt8, of name: Name) -> [Record] {
         (0..<count).map {
             Record(name: name, ttl: 60, data: .a(IPv4Address(value: 0xC000_0200 | UInt32($0))))

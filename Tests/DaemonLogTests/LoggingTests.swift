@@ -30,7 +30,7 @@ private final class Harness: Sendable {
     var log: LogSink { made.withLock { $0 } ?? LogSink(LogSettings()) }
     var logger: Logger { log.logger }
 
-    func told() -> [String] {
+    func logged() -> [String] {
         lines.withLock { lines in
             defer { lines = [] }
             return lines
@@ -42,7 +42,7 @@ private final class Harness: Sendable {
             time += duration
             return time
         }
-        log.tellCounts(now)
+        log.logSummaries(now)
     }
 }
 
@@ -59,7 +59,7 @@ struct LogEntryTests {
         #expect(harness.log.levels == (now: .debug, settings: .info))
         harness.log.setLevel(nil)
         harness.logger.debug("hidden again")
-        #expect(harness.told() == ["debug: shown", "debug: shown after a reload"])
+        #expect(harness.logged() == ["debug: shown", "debug: shown after a reload"])
         #expect(harness.log.levels == (now: .info, settings: .info))
     }
 
@@ -151,21 +151,21 @@ struct LogSinkTests {
         let harness = Harness { $0.level = .notice }
         harness.logger.info("no")
         harness.logger.notice("yes", metadata: ["b": "2", "a": "1"])
-        #expect(harness.told() == ["notice: yes a=1 b=2"])
+        #expect(harness.logged() == ["notice: yes a=1 b=2"])
         var settings = LogSettings()
         settings.level = .debug
         settings.format = .json
         harness.log.use(settings)
         harness.logger.debug("now")
-        #expect(harness.told().first?.hasSuffix(#""level":"debug","message":"now"}"#) == true)
+        #expect(harness.logged().first?.hasSuffix(#""level":"debug","message":"now"}"#) == true)
         var other = harness.logger
         other.logLevel = .error
         other.warning("no")
-        #expect(harness.told() == [])
+        #expect(harness.logged() == [])
         settings.level = .critical
         harness.log.use(settings)
         harness.logger.error("no")
-        #expect(harness.told() == [])
+        #expect(harness.logged() == [])
     }
 
     private func fail(_ harness: Harness, _ server: String, level: Logger.Level = .warning) {
@@ -182,23 +182,23 @@ struct LogSinkTests {
         for _ in 0..<38 { fail(harness, "a") }
         fail(harness, "b")
         #expect(
-            harness.told() == [
+            harness.logged() == [
                 "warning: it failed, asking another server=a",
                 "warning: it failed, asking another server=b",
             ]
         )
         harness.pass(.seconds(59))
-        #expect(harness.told() == [])
+        #expect(harness.logged() == [])
         harness.pass(.seconds(1))
         #expect(
-            harness.told() == [
+            harness.logged() == [
                 "warning: it failed, asking another: and 37 more like it in 60 s server=a"
             ]
         )
         fail(harness, "a")
-        #expect(harness.told() == ["warning: it failed, asking another server=a"])
+        #expect(harness.logged() == ["warning: it failed, asking another server=a"])
         harness.pass(.seconds(600))
-        #expect(harness.told() == [])
+        #expect(harness.logged() == [])
     }
 
     @Test("lines without fields, and lines below notice, are not limited")
@@ -206,27 +206,27 @@ struct LogSinkTests {
         let harness = Harness()
         for _ in 0..<3 { fail(harness, "a", level: .info) }
         for _ in 0..<3 { harness.logger.warning("odd") }
-        #expect(harness.told().count == 6)
+        #expect(harness.logged().count == 6)
     }
 
     @Test("recoveries of a server are limited like failures")
     func recoveries() {
         let harness = Harness()
         for _ in 0..<1_200 { fail(harness, "a", level: .notice) }
-        #expect(harness.told().count == 1)
+        #expect(harness.logged().count == 1)
         harness.pass(.seconds(60))
-        #expect(harness.told().count == 1)
+        #expect(harness.logged().count == 1)
     }
 
     @Test("beyond the limit of distinct failures all others share one limit")
     func manyKinds() {
         let harness = Harness()
         for number in 0..<1000 { fail(harness, "\(number)") }
-        #expect(harness.told().count == LogLimiter.mostKinds + 1)
+        #expect(harness.logged().count == LogLimiter.mostKinds + 1)
         harness.pass(.seconds(60))
-        #expect(harness.told().count == 1)
+        #expect(harness.logged().count == 1)
         fail(harness, "1000")
-        #expect(harness.told().count == 1)
+        #expect(harness.logged().count == 1)
     }
 
     @Test("suppressed lines are stored, and printed after a critical line")
@@ -236,15 +236,15 @@ struct LogSinkTests {
         harness.logger.notice("seen")
         harness.logger.log(level: .debug, "query", source: LogSink.queries)
         harness.logger.critical("the end")
-        let told = harness.told()
+        let logged = harness.logged()
         #expect(
-            told.prefix(3) == [
+            logged.prefix(3) == [
                 "notice: seen", "critical: the end", "notice: flight recorder: 1 lines follow",
             ]
         )
-        #expect(told.count == 4)
-        #expect(told.last?.hasPrefix("info: | ") == true)
-        #expect(told.last?.hasSuffix(" debug: before") == true)
+        #expect(logged.count == 4)
+        #expect(logged.last?.hasPrefix("info: | ") == true)
+        #expect(logged.last?.hasSuffix(" debug: before") == true)
     }
 
     @Test("the stored lines include suppressed ones")
@@ -252,10 +252,10 @@ struct LogSinkTests {
         let harness = Harness()
         harness.logger.debug("before")
         for _ in 0..<2 { fail(harness, "a") }
-        _ = harness.told()
+        _ = harness.logged()
         harness.log.dump()
-        let told = harness.told()
-        #expect(told.first == "notice: flight recorder: 3 lines follow")
-        #expect(told.dropFirst().map { $0.hasSuffix("server=a") } == [false, true, true])
+        let logged = harness.logged()
+        #expect(logged.first == "notice: flight recorder: 3 lines follow")
+        #expect(logged.dropFirst().map { $0.hasSuffix("server=a") } == [false, true, true])
     }
 }

@@ -24,7 +24,7 @@ struct AccessPolicyTests {
             handedOver += 1
             if case .reply(let reply) = harness.handler.look(
                 at: miss.datagram.octets,
-                from: miss.asker,
+                from: miss.clientContext,
                 arrival: miss.arrival
             ) {
                 _ = miss.listener.send(reply, inReplyTo: miss.datagram)

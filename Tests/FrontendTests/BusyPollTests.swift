@@ -6,13 +6,13 @@ import Testing
 @Suite("Busy polling of a worker before it sleeps")
 struct BusyPollTests {
     struct Worker {
-        var lookout = BusyPoll()
+        var busyPoll = BusyPoll()
         var looksInVain = 0
 
         mutating func waits(_ times: Int, _ wait: Duration) {
             for _ in 0..<times {
-                if lookout.isAwake, wait >= BusyPoll.time { looksInVain += 1 }
-                lookout.note(wait: wait)
+                if busyPoll.isSpinning, wait >= BusyPoll.time { looksInVain += 1 }
+                busyPoll.note(wait: wait)
             }
         }
     }
@@ -28,11 +28,11 @@ struct BusyPollTests {
     func `a busy worker polls, and sleeps when the load ends`() {
         var worker = Worker()
         worker.waits(8, .microseconds(19))
-        #expect(worker.lookout.isAwake)
+        #expect(worker.busyPoll.isSpinning)
         worker.waits(1000, .microseconds(5))
-        #expect(worker.lookout.isAwake)
+        #expect(worker.busyPoll.isSpinning)
         worker.waits(1000, .milliseconds(1))
-        #expect(!worker.lookout.isAwake)
+        #expect(!worker.busyPoll.isSpinning)
         #expect(worker.looksInVain == 2)
     }
 
@@ -43,7 +43,7 @@ struct BusyPollTests {
         for _ in 0..<100 {
             worker.waits(8, .microseconds(5))
             worker.waits(1, .microseconds(21))
-            #expect(worker.lookout.isAwake)
+            #expect(worker.busyPoll.isSpinning)
         }
     }
 
@@ -52,7 +52,7 @@ struct BusyPollTests {
         var worker = Worker()
         for _ in 0..<100_000 {
             // A sleeping worker is woken soon; a polling worker prevents the client from running.
-            worker.waits(1, worker.lookout.isAwake ? .microseconds(35) : .microseconds(15))
+            worker.waits(1, worker.busyPoll.isSpinning ? .microseconds(35) : .microseconds(15))
         }
         #expect(worker.looksInVain < 100_000 / 1000)
     }

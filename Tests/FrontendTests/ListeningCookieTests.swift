@@ -15,7 +15,7 @@ struct ListeningCookieTests {
         time: 1_000
     )
 
-    private static func asker(
+    private static func clientContext(
         _ terms: CookieTerms?,
         at address: UInt32 = 0xC000_0207,
         isAllowed: Bool = true
@@ -33,10 +33,10 @@ struct ListeningCookieTests {
     }
 
     @ServiceLoop
-    private static func reply(_ octets: [UInt8], _ asker: ClientContext) throws -> Message {
+    private static func reply(_ octets: [UInt8], _ clientContext: ClientContext) throws -> Message {
         let harness = ListenerHarness()
         try harness.store("www.example.com")
-        switch harness.handler.look(at: octets, from: asker, arrival: Clock.now) {
+        switch harness.handler.look(at: octets, from: clientContext, arrival: Clock.now) {
         case .reply(let reply), .malformed(let reply): return try Message(parsing: reply)
         case .nothing, .question: throw Missing()
         }
@@ -49,7 +49,7 @@ struct ListeningCookieTests {
     func `a client cookie is answered with both, and the pair proves the address`() throws {
         let first = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
-            Self.asker(Self.terms)
+            Self.clientContext(Self.terms)
         )
         #expect(first.answers.count == 1)
         let cookie = try #require(first.edns?.cookie)
@@ -57,13 +57,14 @@ struct ListeningCookieTests {
         #expect(cookie.server.count == 16)
 
         let again = try Self.asking(.cookie(client: Self.client, server: cookie.server))
-        for (asker, isProven) in [
-            (Self.asker(Self.terms), true), (Self.asker(Self.terms, at: 0xC000_0208), false),
-            (Self.asker(nil), false),
+        for (clientContext, isProven) in [
+            (Self.clientContext(Self.terms), true),
+            (Self.clientContext(Self.terms, at: 0xC000_0208), false),
+            (Self.clientContext(nil), false),
         ] {
             var buffer = again + [UInt8](repeating: 0, count: 512)
             let look = buffer.withMutableRawSpan { span in
-                QueryValidation(at: &span, count: again.count, from: asker)
+                QueryValidation(at: &span, count: again.count, from: clientContext)
             }
             guard case .query(_, let found) = look else {
                 Issue.record("no query")
@@ -78,7 +79,7 @@ struct ListeningCookieTests {
     func `a wrong server cookie is not an error`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [UInt8](repeating: 9, count: 16))),
-            Self.asker(Self.terms)
+            Self.clientContext(Self.terms)
         )
         #expect(reply.rcode == .noError)
         #expect(reply.answers.count == 1)
@@ -93,11 +94,11 @@ struct ListeningCookieTests {
         let octets = try Self.asking(
             .unknown(code: EDNSOption.Code.cookie, octets: [UInt8](repeating: 1, count: count))
         )
-        let reply = try Self.reply(octets, Self.asker(Self.terms))
+        let reply = try Self.reply(octets, Self.clientContext(Self.terms))
         #expect(reply.rcode == .formErr)
         #expect(reply.edns != nil)
         #expect(reply.question?.name == (try Name("www.example.com")))
-        let ignored = try Self.reply(octets, Self.asker(nil))
+        let ignored = try Self.reply(octets, Self.clientContext(nil))
         #expect(ignored.rcode == .noError)
         #expect(ignored.edns?.options == [])
     }
@@ -107,7 +108,7 @@ struct ListeningCookieTests {
     func `loopback replies have no cookie`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
-            Self.asker(nil)
+            Self.clientContext(nil)
         )
         #expect(reply.answers.count == 1)
         #expect(reply.edns?.options == [])
@@ -118,7 +119,7 @@ struct ListeningCookieTests {
     func `a client without access gets a cookie and an EDE, but no answer`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
-            Self.asker(Self.terms, isAllowed: false)
+            Self.clientContext(Self.terms, isAllowed: false)
         )
         #expect(reply.rcode == .refused)
         #expect(reply.edns?.cookie?.server.count == 16)
@@ -140,7 +141,7 @@ struct ListeningCookieTests {
             ]
             message.edns = EDNS(options: [.cookie(client: Self.client, server: [])])
         }
-        let reply = try Self.reply(octets, Self.asker(Self.terms))
+        let reply = try Self.reply(octets, Self.clientContext(Self.terms))
         #expect(reply.answers.count == 1)
         #expect(reply.edns?.cookie?.client == Self.client)
     }
@@ -154,17 +155,18 @@ struct ListeningCookieTests {
             header: header,
             edns: EDNS(options: [.cookie(client: Self.client, server: [])])
         ).encoded()
-        let reply = try Self.reply(octets, Self.asker(Self.terms))
+        let reply = try Self.reply(octets, Self.clientContext(Self.terms))
         #expect(reply.rcode == .noError)
         #expect(reply.header.id == 7)
         #expect(reply.header.isResponse)
         #expect(reply.questions.isEmpty)
         #expect(reply.edns?.cookie?.server.count == 16)
-        for (octets, asker) in [
-            (octets, Self.asker(nil)), (octets, Self.asker(Self.terms, isAllowed: false)),
-            (Message(header: header, edns: EDNS()).encoded(), Self.asker(Self.terms)),
+        for (octets, clientContext) in [
+            (octets, Self.clientContext(nil)),
+            (octets, Self.clientContext(Self.terms, isAllowed: false)),
+            (Message(header: header, edns: EDNS()).encoded(), Self.clientContext(Self.terms)),
         ] {
-            #expect(try Self.reply(octets, asker).rcode == .formErr)
+            #expect(try Self.reply(octets, clientContext).rcode == .formErr)
         }
     }
 
@@ -178,10 +180,10 @@ struct ListeningCookieTests {
         let address = IPAddress.v4(IPv4Address(value: 0xC000_0207))
         let first = terms(23)
         #expect(terms(0).secrets == first.secrets)
-        let cookie = first.verdict(on: 5, nil, of: address).cookie
+        let cookie = first.decision(on: 5, nil, of: address).cookie
         let second = terms(24)
         #expect(second.secrets.previous == first.secrets.current)
-        #expect(second.verdict(on: 5, cookie, of: address).isProven)
+        #expect(second.decision(on: 5, cookie, of: address).isProven)
         #expect(CookieJar(now: start).terms(now: start, wallSeconds: 0).secrets != first.secrets)
     }
 }

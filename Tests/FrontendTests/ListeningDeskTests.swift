@@ -18,12 +18,12 @@ struct ListeningDeskTests {
         over transport: QueryTransport = .udp,
         isAllowed: Bool = true
     ) async throws -> Message? {
-        let asker = ClientContext(
+        let clientContext = ClientContext(
             transport: transport,
             address: .v4(IPv4Address(value: 0xC000_0207)),
             isAllowed: isAllowed
         )
-        return switch harness.handler.look(at: octets, from: asker, arrival: Clock.now) {
+        return switch harness.handler.look(at: octets, from: clientContext, arrival: Clock.now) {
         case .nothing: nil
         case .reply(let reply), .malformed(let reply): try Message(parsing: reply)
         case .question(let open): try Message(parsing: await harness.handler.resolve(open))
@@ -160,7 +160,7 @@ struct ListeningDeskTests {
         let refused = try #require(try await Self.reply(octets, at: harness))
         #expect(refused.rcode == .servFail)
         #expect(refused.edns?.extendedErrors.first?.text == "too many pending queries")
-        #expect(harness.resolver.merging.evicted == 1)
+        #expect(harness.resolver.singleFlight.evicted == 1)
         let other = try await Self.reply(octets, at: harness, over: .tcp)
         #expect(other?.rcode == .noError)
         harness.upstream.release()

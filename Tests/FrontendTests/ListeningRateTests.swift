@@ -23,9 +23,9 @@ struct ListeningRateTests {
         _ count: Int,
         after time: Duration = .zero,
         perSecond: Int = 10
-    ) -> [RateLimit.Verdict] {
+    ) -> [RateLimit.Decision] {
         (0..<count).map { _ in
-            limit.verdict(on: address, perSecond: perSecond, now: epoch + time)
+            limit.decision(on: address, perSecond: perSecond, now: epoch + time)
         }
     }
 
@@ -66,7 +66,7 @@ struct ListeningRateTests {
     @Test
     func `an IPv6 network is a /64, and a mapped address counts as IPv4`() {
         let limit = RateLimit(now: epoch)
-        let hosts = (0..<11).map { limit.verdict(on: Self.v6(7, $0), perSecond: 10, now: epoch) }
+        let hosts = (0..<11).map { limit.decision(on: Self.v6(7, $0), perSecond: 10, now: epoch) }
         #expect(hosts.count { $0 == .passes } == 10)
         _ = ask(limit, Self.v4(1), 10)
         let mapped = IPAddress.v6(IPv6Address(high: 0, low: 0xFFFF_C000_0201))

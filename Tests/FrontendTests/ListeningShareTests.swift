@@ -120,12 +120,12 @@ struct ListeningShareTests {
         let question = Question(name: try Name("big.example.com"), type: .a)
         let harness = ListenerHarness()
         let octets = try query("big.example.com")
-        let asker = ClientContext(
+        let clientContext = ClientContext(
             transport: .tcp,
             address: .v4(IPv4Address(value: 0xC000_0207)),
             isAllowed: true
         )
-        let look = harness.handler.look(at: octets, from: asker, arrival: Clock.now)
+        let look = harness.handler.look(at: octets, from: clientContext, arrival: Clock.now)
         guard case .question(let open) = look else {
             Issue.record("the query needs no answer")
             return

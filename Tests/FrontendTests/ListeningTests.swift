@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Validation of queries (RFC 8906, RFC 6891 §6.1.3)")
 struct QueryValidationTests {
-    private enum Verdict: Equatable {
+    private enum Decision: Equatable {
         case ignored, query, unusual
         case answered(RCode, QuerySource, QueryOutcome)
     }
@@ -16,15 +16,15 @@ struct QueryValidationTests {
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let octets: [UInt8]
-        let allowed: Verdict
+        let allowed: Decision
 
         /// The result for a client without access.
-        let forbidden: Verdict
+        let forbidden: Decision
 
         init(
             _ label: String,
-            _ allowed: Verdict,
-            _ forbidden: Verdict,
+            _ allowed: Decision,
+            _ forbidden: Decision,
             _ change: (inout Message) -> Void = { _ in }
         ) {
             testDescription = label
@@ -33,17 +33,17 @@ struct QueryValidationTests {
             octets = (try? query("www.example.com", change)) ?? []
         }
 
-        init(_ label: String, _ verdict: Verdict, octets: [UInt8]) {
+        init(_ label: String, _ decision: Decision, octets: [UInt8]) {
             testDescription = label
-            allowed = verdict
-            forbidden = verdict
+            allowed = decision
+            forbidden = decision
             self.octets = octets
         }
     }
 
-    private static let refused = Verdict.answered(.refused, .refused, .refused)
-    private static let formErr = Verdict.answered(.formErr, .invalid, .formErr)
-    private static let notImp = Verdict.answered(.notImp, .invalid, .notImp)
+    private static let refused = Decision.answered(.refused, .refused, .refused)
+    private static let formErr = Decision.answered(.formErr, .invalid, .formErr)
+    private static let notImp = Decision.answered(.notImp, .invalid, .notImp)
 
     private static let cases: [Case] = [
         Case("a query", .query, refused),
@@ -83,18 +83,18 @@ struct QueryValidationTests {
                 )
             )
         }
-        let verdict: Verdict
+        let decision: Decision
         switch look {
-        case .ignored: verdict = .ignored
-        case .query: verdict = .query
-        case .unusual: verdict = .unusual
+        case .ignored: decision = .ignored
+        case .query: decision = .query
+        case .unusual: decision = .unusual
         case .answered(let length, let source, let outcome):
             let message = try Message(parsing: Array(buffer[..<length]))
             #expect(message.header.isResponse)
             #expect(Array(buffer[..<2]) == Array(example.octets[..<2]))
-            verdict = .answered(message.rcode, source, outcome)
+            decision = .answered(message.rcode, source, outcome)
         }
-        #expect(verdict == (isAllowed ? example.allowed : example.forbidden))
+        #expect(decision == (isAllowed ? example.allowed : example.forbidden))
     }
 }
 

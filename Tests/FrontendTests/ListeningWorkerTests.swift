@@ -26,7 +26,7 @@ struct ListeningWorkerTests {
         let misses = try MissQueue(refresh: { _ in }) { miss in
             let look = harness.handler.look(
                 at: miss.datagram.octets,
-                from: miss.asker,
+                from: miss.clientContext,
                 arrival: miss.arrival
             )
             switch look {

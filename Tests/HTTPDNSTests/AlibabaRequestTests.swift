@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Alibaba's requests, pages 2978980 and 56810")
 struct AlibabaRequestTests {
-    /// Returns path and query of the request.
     private func path(
         _ vendor: Alibaba,
         _ lookup: VendorQuery,

@@ -11,7 +11,6 @@ import Testing
 /// This reduces a quarter of a million states to about a tenth.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
-    /// An event of a pool.
     private enum Event: CaseIterable {
         case beginCurrent, beginOther, beginTrial
         case answered, late, failed, suspected, limited, unjudged
@@ -93,7 +92,7 @@ struct EndpointPoolExplorationTests {
                     address: endpoint.address,
                     failuresInRow: endpoint.failuresInRow,
                     suspicions: endpoint.suspicions,
-                    heard: numbers.map { $0 <= endpoint.heardThrough },
+                    heard: numbers.map { $0 <= endpoint.receivedThrough },
                     tried: numbers.map { $0 < endpoint.failedTrial },
                     silent: Set(endpoint.silent.map(place)),
                     pause: endpoint.breaker.pause.map { pause in

@@ -10,7 +10,6 @@ struct TencentRequestTests {
     /// The time of requests that expire, in seconds.
     private let now: Int64 = 1_700_000_000
 
-    /// Returns the URL of a request.
     private func url(
         _ vendor: Tencent,
         _ lookup: VendorQuery,

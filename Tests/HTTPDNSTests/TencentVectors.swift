@@ -196,7 +196,6 @@ enum TencentVectors {
         ),
     ]
 
-    /// Returns the reply with a label.
     static func reply(_ label: String) throws -> SealedText {
         try #require(replies.first { $0.label == label })
     }

@@ -34,7 +34,7 @@ struct VendorCircuitBreakerTests {
     }
 
     @Test("attempts that began before the latest reply do not count")
-    func heardSince() {
+    func receivedSince() {
         var silence = VendorCircuitBreaker(limit: 1)
         silence.heard(at: epoch + .seconds(1))
         silence.lasted(since: epoch)

@@ -3,7 +3,6 @@ import Testing
 
 @Suite("RFC ledger")
 struct LedgerTests {
-    /// Page with the ledger.
     private static let page = "Sources/DNSWire/DNSWire.docc/DNSWire.md"
 
     /// Returns number and state of each line.

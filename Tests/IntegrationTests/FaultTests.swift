@@ -36,7 +36,6 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     /// Name of the fault without its value, as in the emulator's help.
     var kind: String { String(fault.prefix { $0 != "=" && $0 != "," }) }
 
-    /// All faults.
     static let all: [FaultCase] = [
         FaultCase(fault: "delay=50", word: .server),
         FaultCase(fault: "delay=3000"),
@@ -68,7 +67,6 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         FaultCase(fault: "bad-padding", channels: [.aes, .des]),
     ]
 
-    /// Each fault on each of its channels.
     static let onChannels = all.flatMap { fault in fault.channels.map { (fault, $0) } }
 }
 

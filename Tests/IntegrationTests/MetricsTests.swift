@@ -268,7 +268,6 @@ struct MetricsTests {
 }
 
 extension Regex<AnyRegexOutput> {
-    /// Returns all matches in a text.
     fileprivate func matches(in text: String) -> [String] {
         text.matches(of: self).map { String(text[$0.range]) }
     }

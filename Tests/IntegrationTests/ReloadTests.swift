@@ -259,7 +259,6 @@ struct ReloadTests {
             return end.output
         }
 
-        /// Reloads without the vendor.
         func reloadWithoutVendor() throws -> String {
             try daemon.rewrite(upstream.text)
             let end = try daemon.control("reload")

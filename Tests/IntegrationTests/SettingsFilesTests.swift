@@ -170,7 +170,6 @@ struct SettingsFilesTests {
     }
 }
 
-/// Returns the path of a file in this repository.
 func repositoryPath(_ path: String) -> String {
     URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../\(path)").standardized.path

@@ -9,7 +9,6 @@ private final class Machine: Sendable {
     private let scratch: Scratch
     private let vendor: VendorText
 
-    /// Directory of the snapshot.
     let directory: String
     var file: String { "\(directory)/cache.snapshot" }
 

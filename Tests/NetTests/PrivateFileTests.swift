@@ -38,7 +38,6 @@ struct PrivateFileTests {
         }
     }
 
-    /// Creates a file at the path of a private file.
     func plant(_ path: String, mode: Int = 0o600) throws {
         #expect(FileManager.default.createFile(atPath: path, contents: Data("planted".utf8)))
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)

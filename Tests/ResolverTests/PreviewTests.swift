@@ -81,12 +81,12 @@ struct PreviewTests {
         let told = harness.asked.dropFirst(asked).map(\.whom)
         if let own = decision.own {
             #expect(told.isEmpty && answer.rcode == own.answer.rcode)
-        } else if let refusal = decision.course.refusal {
+        } else if let refusal = decision.plan.refusal {
             #expect(told.isEmpty && answer.rcode == refusal.rcode)
         } else if let payee = decision.payee {
             #expect(decision.asks)
             #expect(told.first == "\(payee.name) 1")
-        } else if decision.course.asksUpstreams {
+        } else if decision.plan.asksUpstreams {
             #expect(decision.asks)
             #expect(told.first?.hasPrefix("upstream ") == true, "\(told)")
         } else {
@@ -127,14 +127,14 @@ struct PreviewTests {
         await harness.world.advance(by: .seconds(70))
         var decision = preview(harness, "www.example.com")
         #expect(decision.hit == nil && decision.asks)
-        #expect(decision.lastResort?.patience == .milliseconds(300))
+        #expect(decision.lastResort?.delay == .milliseconds(300))
         #expect(decision.lastResort?.ttl == 30)
         for number in 1...2 {
             harness.faults["tencent \(number)"] = .broken(.connect("refused"))
         }
         _ = try await harness.ask("www.example.com")
         decision = preview(harness, "www.example.com")
-        #expect(decision.lastResort != nil && decision.lastResort?.patience == nil)
+        #expect(decision.lastResort != nil && decision.lastResort?.delay == nil)
         #expect(!decision.asks)
     }
 
@@ -148,8 +148,8 @@ struct PreviewTests {
         #expect(!preview(harness, "none.example.com").asks)
         _ = try await harness.answer(to: asked)
         let other = preview(harness, "none.example.com", .aaaa)
-        #expect(other.course.emptyVendor == "tencent/192.0.2.11:443")
-        #expect(other.payee == nil && other.asks && other.course.asksUpstreams)
+        #expect(other.plan.emptyVendor == "tencent/192.0.2.11:443")
+        #expect(other.payee == nil && other.asks && other.plan.asksUpstreams)
     }
 
     @Test("the preview names the pattern of the route and the pattern that excludes the name")

@@ -47,7 +47,7 @@ struct RefreshTests {
             _ = try harness.hit("short.example.com")
             await harness.world.advance(by: .milliseconds(500))
         }
-        #expect(harness.resolver.refreshing.numbers.started == (ttl < 10 ? 0 : 1))
+        #expect(harness.resolver.prefetcher.numbers.started == (ttl < 10 ? 0 : 1))
     }
 
     @Test("a name has one refresh at a time, and none while a client waits for the name")
@@ -63,12 +63,12 @@ struct RefreshTests {
             _ = try harness.hit("www.example.com", type)
         }
         await harness.world.advance(by: .milliseconds(100))
-        harness.resolver.refreshing.refresh(
+        harness.resolver.prefetcher.refresh(
             Query(question: Question(name: "www.example.com", type: .a))
         )
         await harness.world.advance(by: .seconds(1))
         #expect(harness.askedAt == ["tencent 1 at 0 s", "tencent 1 at 50 s"])
-        #expect(harness.resolver.refreshing.numbers == numbers(started: 1, done: 1))
+        #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, done: 1))
     }
 
     @Test("a failed refresh removes nothing, is not retried, and reaches no client")
@@ -82,7 +82,7 @@ struct RefreshTests {
             #expect(told.edns?.options == [])
             await harness.world.advance(by: .seconds(1))
         }
-        #expect(harness.resolver.refreshing.numbers == numbers(started: 1, failed: 1))
+        #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, failed: 1))
         #expect(harness.asked.count == 3)
         await harness.world.advance(by: .seconds(1))
         #expect(try await harness.ask("www.example.com").resolution.provenance.isStale)
@@ -127,7 +127,7 @@ struct RefreshTests {
             _ = try harness.hit("www.example.com")
             await harness.world.advance(by: .seconds(1))
         }
-        #expect(harness.resolver.refreshing.numbers == numbers(held: 1))
+        #expect(harness.resolver.prefetcher.numbers == numbers(held: 1))
         #expect(harness.asked.count == before)
     }
 
@@ -151,7 +151,7 @@ struct RefreshTests {
             freshness: keeping("www.example.com")
         )
         for number in 1...2 { harness.faults["tencent \(number)"] = .status(500) }
-        harness.resolver.refreshing.start()
+        harness.resolver.prefetcher.start()
         await harness.world.advance(by: .seconds(1_300))
         let seconds = Set(harness.asked.map { ($0.at - harness.world.start).milliseconds / 1_000 })
         #expect(seconds.sorted() == [0, 10, 30, 70, 150, 310, 610, 910, 1_210])
@@ -169,7 +169,7 @@ struct RefreshTests {
             "six.example.com",
             budget: 1
         )
-        harness.resolver.refreshing.start()
+        harness.resolver.prefetcher.start()
         await harness.world.advance(by: .seconds(600))
         let calls = harness.asked.filter { $0.whom == "tencent 1" }
         #expect((9...11).contains(calls.count), "one a minute")
@@ -183,7 +183,7 @@ struct RefreshTests {
                 freshness: keeping("localhost", "printer.local", "nas", "a.onion"),
                 routes: { $0 = routes }
             )
-            harness.resolver.refreshing.start()
+            harness.resolver.prefetcher.start()
             await harness.world.advance(by: .seconds(600))
             #expect(harness.asked.isEmpty)
         }
@@ -205,7 +205,7 @@ struct RefreshTests {
                 records: [(name: "printer.example.org", addresses: [address])]
             )
         )
-        harness.resolver.refreshing.start()
+        harness.resolver.prefetcher.start()
         await harness.world.advance(by: .seconds(100))
         #expect(harness.askedAt == ["upstream A at 0 s"])
     }
@@ -214,7 +214,7 @@ struct RefreshTests {
     @ServiceLoop
     func networkChange() async throws {
         let harness = try harness(keeping: "www.example.com")
-        harness.resolver.refreshing.start()
+        harness.resolver.prefetcher.start()
         await harness.world.advance(by: .seconds(20))
         harness.networkChanged()
         await harness.world.advance(by: .seconds(20))
@@ -225,9 +225,9 @@ struct RefreshTests {
     @ServiceLoop
     func stopped() async throws {
         let harness = try harness(keeping: "www.example.com")
-        harness.resolver.refreshing.start()
+        harness.resolver.prefetcher.start()
         await harness.world.advance(by: .seconds(20))
-        harness.resolver.refreshing.stop()
+        harness.resolver.prefetcher.stop()
         harness.networkChanged()
         await harness.world.advance(by: .seconds(600))
         #expect(harness.askedAt == ["tencent 1 at 0 s"])

@@ -339,7 +339,7 @@ struct ReloadInvalidationTests {
         #expect(try await world.value(of: late).rcode == .noError)
         #expect(two.asked.count == 1)
         #expect(cache.numbers.entries == 1)
-        #expect(second.books === first.books)
+        #expect(second.statistics === first.statistics)
     }
 
     @Test("a rate limit window continues with the new limit")

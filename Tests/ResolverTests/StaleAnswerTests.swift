@@ -154,7 +154,7 @@ struct StaleAnswerTests {
                 )
             )
         }
-        #expect(harness.resolver.merging.merged == 1)
+        #expect(harness.resolver.singleFlight.merged == 1)
     }
 
     @Test("a client that stops waiting does not affect the next one")

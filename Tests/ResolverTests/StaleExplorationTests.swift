@@ -130,7 +130,7 @@ struct StaleExplorationTests {
                 #expect(statistics.inFlight + statistics.queued <= 1, "\(path)")
             }
             // A refresh ends within its time limit, and at most one is in flight.
-            let refreshes = harness.resolver.refreshing.numbers
+            let refreshes = harness.resolver.prefetcher.numbers
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
             // A known answer is held for a day, whatever fails.

@@ -76,7 +76,7 @@ package enum Samples {
         status.cache = CacheUsage(entries: 1, octets: 12_582_912, limitOctets: 67_108_864)
         status.acceleration = AccelerationStatus(
             state: .resting,
-            why: "somebody watches the queries"
+            why: "an operator watches the queries"
         )
         status.acceleration?.entries = 1200
         status.acceleration?.answers = 56_789

@@ -137,13 +137,13 @@ struct EDNSFallbackTests {
         var octets = [UInt8](repeating: 0, count: 12)
         octets[0...1] = exchange.message[0...1]
         octets[2...3] = [0x80, 0x01]
-        guard case .caseLost = exchange.judge(octets) else {
+        guard case .caseLost = exchange.validate(octets) else {
             Issue.record("not sent to TCP")
             return
         }
         #expect(exchange.judgeStream(octets)?.rcode == .formErr)
         octets[0] ^= 1
-        guard case .foreign = exchange.judge(octets) else {
+        guard case .foreign = exchange.validate(octets) else {
             Issue.record("believed with another ID")
             return
         }

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("An upstream over UDP and TCP", .timeLimit(.minutes(15)))
 struct PlainTransportTests {
-    /// Returns an upstream at an address.
     @ServiceLoop
     private static func upstream(
         _ address: SocketAddress,

@@ -13,7 +13,6 @@ final class ScriptedServer {
     /// Returns the octets to write for a query over TCP, lengths included; then the server closes.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
-    /// Address of the server.
     let address: SocketAddress
 
     private let datagrams: DatagramListener

@@ -65,6 +65,5 @@ final class StreamServer {
         }
     }
 
-    /// Stops listening.
     func stop() { listener.close() }
 }

@@ -117,19 +117,19 @@ struct UpstreamExchangeTests {
 
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
-        let verdict: Verdict
+        let completion: Verdict
         let isAcceptedOverTCP: Bool
         let make: @Sendable ([UInt8]) -> [UInt8]
 
         init(
             _ label: String,
-            _ verdict: Verdict,
+            _ completion: Verdict,
             overTCP: Bool? = nil,
             _ make: @escaping @Sendable ([UInt8]) -> [UInt8]
         ) {
             testDescription = label
-            self.verdict = verdict
-            isAcceptedOverTCP = overTCP ?? (verdict == .reply)
+            self.completion = completion
+            isAcceptedOverTCP = overTCP ?? (completion == .reply)
             self.make = make
         }
     }
@@ -187,14 +187,14 @@ struct UpstreamExchangeTests {
     private func `replies are classified`(_ example: Case) {
         let exchange = Self.exchange()
         let octets = example.make(exchange.message)
-        let verdict: Verdict =
-            switch exchange.judge(octets) {
+        let completion: Verdict =
+            switch exchange.validate(octets) {
             case .foreign: .foreign
             case .truncated: .truncated
             case .caseLost: .caseLost
             case .reply: .reply
             }
-        #expect(verdict == example.verdict)
+        #expect(completion == example.completion)
         #expect((exchange.judgeStream(octets) != nil) == example.isAcceptedOverTCP)
     }
 
@@ -209,7 +209,7 @@ struct UpstreamExchangeTests {
             let place = Int.random(in: 0..<33, using: &random)
             guard ![2, 3].contains(place) else { continue }
             octets[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-            if case .reply = exchange.judge(octets) {
+            if case .reply = exchange.validate(octets) {
                 Issue.record("taken: \(octets)")
                 return
             }

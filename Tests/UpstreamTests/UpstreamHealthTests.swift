@@ -334,7 +334,7 @@ struct AttemptPlanTests {
                 repeatsAfter: [nil, .zero, .seconds(1)].randomElement(using: &random) ?? nil
             )
         }
-        var course = AttemptPlan(candidates, deadline: deadline)
+        var plan = AttemptPlan(candidates, deadline: deadline)
         var running: [Int: (server: Int, until: ContinuousClock.Instant)] = [:]
         var times: [Int: Int] = [:]
         var refused: Set<Int> = []
@@ -375,7 +375,7 @@ struct AttemptPlanTests {
             }
         }
 
-        perform(course.begin(now: now))
+        perform(plan.begin(now: now))
         var steps = 0
         while !running.isEmpty || !(hasEnded || hasAnswer) {
             steps += 1
@@ -386,7 +386,7 @@ struct AttemptPlanTests {
                 suspects.remove(suspect)
                 let isDown = Bool.random(using: &random)
                 if isDown { down.insert(suspect) } else { down.remove(suspect) }
-                perform(course.judged(suspect, isDown: isDown, now: now))
+                perform(plan.judged(suspect, isDown: isDown, now: now))
                 continue
             }
             guard !running.isEmpty else {
@@ -398,14 +398,14 @@ struct AttemptPlanTests {
                 let silent = running.values.randomElement(using: &random)
             {
                 suspects.insert(silent.server)
-                course.suspected(silent.server)
+                plan.suspected(silent.server)
             }
             let first = try #require(
                 running.min { ($0.value.until, $0.key) < ($1.value.until, $1.key) }
             )
-            if let wake = course.wake, wake <= first.value.until, Bool.random(using: &random) {
+            if let wake = plan.wake, wake <= first.value.until, Bool.random(using: &random) {
                 now = max(now, wake)
-                perform(course.tick(now: now))
+                perform(plan.tick(now: now))
                 continue
             }
             let ends: (key: Int, value: (server: Int, until: ContinuousClock.Instant)) =
@@ -419,19 +419,19 @@ struct AttemptPlanTests {
             running[ends.key] = nil
             switch Int.random(in: 0..<10, using: &random) {
             case 0:
-                let isFirst = course.answered(ends.key)
+                let isFirst = plan.answered(ends.key)
                 #expect(isFirst == (!hasAnswer && !hasEnded))
                 hasAnswer = true
             case 1...3:
                 refused.insert(ends.value.server)
-                perform(course.failed(ends.key, isFinal: true, now: now))
+                perform(plan.failed(ends.key, isFinal: true, now: now))
             default:
-                perform(course.failed(ends.key, isFinal: false, now: now))
+                perform(plan.failed(ends.key, isFinal: false, now: now))
             }
         }
         #expect(hasEnded || hasAnswer)
-        #expect(course.wake == nil && course.isOver)
-        #expect(course.count <= UpstreamLimits.tries)
+        #expect(plan.wake == nil && plan.isOver)
+        #expect(plan.count <= UpstreamLimits.tries)
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
         #expect(times.values.allSatisfy { $0 <= most })

@@ -174,11 +174,11 @@ struct Patient: Sendable, CustomTestStringConvertible {
         },
         Patient("none", .settings, .warning, "does not exist") { $0.hasSettings = false },
         Patient("valid for the daemon", .settings, .ok, "and in force") {
-            $0.rehearsal = ReloadReply(applied: false)
+            $0.settingsCheck = ReloadReply(applied: false)
             $0.settings = .init(status: 2, output: "unused\n")
         },
         Patient("invalid for the daemon", .settings, .failure, "/f.yaml:3:1: unknown key") {
-            $0.rehearsal = ReloadReply(
+            $0.settingsCheck = ReloadReply(
                 applied: false,
                 problems: [
                     .init(file: "/f.yaml", line: 3, column: 1, message: "unknown key", hint: nil)
@@ -186,7 +186,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
             )
         },
         Patient("changed settings", .settings, .warning, "not yet in force: log.level, allow") {
-            $0.rehearsal = ReloadReply(
+            $0.settingsCheck = ReloadReply(
                 applied: false,
                 changes: [
                     .init(path: "log.level", kind: .changed, old: "info", new: "debug"),
@@ -195,7 +195,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
             )
         },
         Patient("settings that need a restart", .settings, .warning, "systemctl restart") {
-            $0.rehearsal = ReloadReply(
+            $0.settingsCheck = ReloadReply(
                 applied: false,
                 changes: [.init(path: "workers", kind: .changed, old: "auto", new: "2")],
                 needsRestart: ["workers"]
@@ -455,7 +455,6 @@ struct Patient: Sendable, CustomTestStringConvertible {
         )
     }
 
-    /// Returns addresses from texts.
     private static func addresses(_ texts: String...) -> Set<IPAddress> {
         Set(texts.compactMap { IPAddress($0) })
     }

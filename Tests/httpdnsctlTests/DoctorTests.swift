@@ -137,7 +137,7 @@ struct DoctorTests {
         let gatherer = Gatherer(
             tree: root.tree,
             client: ControlClient(socket: "/none"),
-            wishes: .init()
+            options: .init()
         )
         let findings = Check.examine(try gatherer.facts())
         let wrong = findings.filter { $0.state == .failure }.map(\.check)

@@ -18,7 +18,7 @@ struct RenderingTests {
                 listening     127.0.0.1:53 (udp+tcp)  [::1]:53 (udp, socket-activation)
                 resolv.conf   points to the daemon (127.0.0.1)
                 cache         1 entry, 12.0 MiB of 64.0 MiB (18.8 %)
-                acceleration  suspended (somebody watches the queries): 1,200 entries, 56,789 answers
+                acceleration  suspended (an operator watches the queries): 1,200 entries, 56,789 answers
                 network       2 changes, 1 resume, last 1 min 15 s ago
 
                 VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  CHANNEL             REMARKS

@@ -47,7 +47,7 @@ package final class ControlServer {
     var onDismissal: (@ServiceLoop () -> Void)?
 
     /// True if a refusal was logged since the last client left.
-    private var toldFull = false
+    private var hasLoggedLimit = false
 
     // MARK: - Making
 
@@ -120,7 +120,7 @@ package final class ControlServer {
             return nil
         }
         guard !places.connect(peer.uid) else { return peer }
-        if !toldFull {
+        if !hasLoggedLimit {
             logger.warning(
                 """
                 control: refusing a connection of uid \(peer.uid): \(clients) of \(places.total) are \
@@ -128,7 +128,7 @@ package final class ControlServer {
                 """
             )
         }
-        toldFull = true
+        hasLoggedLimit = true
         return nil
     }
 
@@ -136,7 +136,7 @@ package final class ControlServer {
         connection.close()
         tasks[ObjectIdentifier(connection)] = nil
         places.disconnect(peer.uid)
-        toldFull = false
+        hasLoggedLimit = false
         onDismissal?()
     }
 

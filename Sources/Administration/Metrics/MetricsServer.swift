@@ -147,7 +147,7 @@ final class MetricsServer {
 
     private func reply(to request: ScrapeRequest) async -> [UInt8] {
         let isLast = !request.keepsConnection
-        switch request.verdict {
+        switch request.decision {
         case .metrics(let form):
             let body = await report().octets(form)
             let head = Self.head("200 OK", isLast: isLast, type: form.contentType, body.count)

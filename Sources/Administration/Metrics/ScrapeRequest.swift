@@ -5,7 +5,7 @@ struct ScrapeRequest: Equatable {
     static let maximumOctets = 8192
 
     /// Requested resource, or the reason for an error reply.
-    var verdict: Verdict
+    var decision: Decision
 
     var isHead = false
 
@@ -14,7 +14,7 @@ struct ScrapeRequest: Equatable {
     var keepsConnection = false
 
     /// Kind of reply.
-    enum Verdict: Equatable {
+    enum Decision: Equatable {
         case metrics(Exposition.Form)
 
         /// 400: invalid request.
@@ -49,7 +49,7 @@ struct ScrapeRequest: Equatable {
     }
 
     init(_ octets: some Sequence<UInt8>) {
-        self.init(verdict: .malformed)
+        self.init(decision: .malformed)
         let octets = Array(octets)
         // Other control characters could hide a second request (RFC 9112 §2.2, §5).
         guard
@@ -66,7 +66,7 @@ struct ScrapeRequest: Equatable {
         guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty, words[2].hasPrefix("HTTP/")
         else { return }
         guard words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0" else {
-            verdict = .wrongVersion
+            decision = .wrongVersion
             return
         }
         guard let fields = Self.fields(lines) else { return }
@@ -80,20 +80,20 @@ struct ScrapeRequest: Equatable {
             fields["content-length"].map({ $0 == ["0"] }) ?? true
         else {
             keepsConnection = false
-            verdict = .hasBody
+            decision = .hasBody
             return
         }
         guard words[0] == "GET" || isHead else {
             keepsConnection = false
-            verdict = .notAllowed
+            decision = .notAllowed
             return
         }
-        verdict =
+        decision =
             Self.path(words[1]) == "/metrics"
             ? .metrics(Self.form(fields["accept"] ?? [])) : .notFound
     }
 
-    private init(verdict: Verdict) { self.verdict = verdict }
+    private init(decision: Decision) { self.decision = decision }
 
     // MARK: - Parts
 

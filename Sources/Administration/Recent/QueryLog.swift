@@ -27,7 +27,7 @@ package final class QueryLog {
 
     /// Number of lost queries: since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
-    private var unsaid: UInt64 = 0
+    private var unlogged: UInt64 = 0
     private var saidAt: ContinuousClock.Instant?
 
     package init(_ logger: Logger, _ clocks: Clocks, _ source: @escaping Source) {
@@ -63,14 +63,14 @@ package final class QueryLog {
             .events(passing: QueryFilter(), most: RecentReader.mostEvents)
         for query in reply.queries { Self.log(query, to: logger) }
         missed += reply.missed
-        unsaid += reply.missed
+        unlogged += reply.missed
         if saidAt.map({ clocks.now() >= $0 + Self.complaintInterval }) ?? true { complain() }
     }
 
     private func complain() {
-        guard unsaid > 0 else { return }
-        logger.warning("log: \(unsaid) queries were not logged, because they arrived too fast")
-        unsaid = 0
+        guard unlogged > 0 else { return }
+        logger.warning("log: \(unlogged) queries were not logged, because they arrived too fast")
+        unlogged = 0
         saidAt = clocks.now()
     }
 

@@ -50,14 +50,14 @@ struct CounterSnapshot {
         vendors = clients.map { VendorStats(name: $0, $1, spared: spared, routes: routes) }
         upstreams = state.upstreams.map(UpstreamStats.init)
 
-        refresh = RefreshStats(state.resolver.refreshing.numbers)
+        refresh = RefreshStats(state.resolver.prefetcher.numbers)
         network = NetworkStats(state.network, now: now)
         misses.inFlight = UInt64(state.handler.inFlight)
         misses.merged =
-            state.resolver.merging.merged + state.resolver.vendors.numbers.paired
+            state.resolver.singleFlight.merged + state.resolver.vendors.numbers.paired
             + clients.reduce(state.mergedOfFormerVendors) { $0 + $1.1.merged + $1.1.paired }
         misses.dropped =
-            state.resolver.merging.evicted
+            state.resolver.singleFlight.evicted
             + (state.misses?.dropped.load(ordering: .relaxed) ?? 0)
         let table = state.handler.sessions
         sessions = [

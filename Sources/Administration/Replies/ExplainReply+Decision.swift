@@ -14,7 +14,7 @@ extension ExplainReply {
     init(_ decision: Decision, _ origins: AnswerSourceRegistry, now: ContinuousClock.Instant) {
         let question = decision.query.question
         self.init(name: "\(question.name)", type: "\(question.type)")
-        route = decision.match.map { ExplainedRoute($0, decision.course) }
+        route = decision.match.map { ExplainedRoute($0, decision.plan) }
         answer = decision.answer(origins)
         cost = ExplainedCost(decision)
         steps = [
@@ -30,12 +30,12 @@ extension ExplainReply {
 }
 
 extension ExplainedRoute {
-    fileprivate init(_ match: RouteTable.Match, _ course: Decision.ResolutionPlan) {
+    fileprivate init(_ match: RouteTable.Match, _ plan: Decision.ResolutionPlan) {
         self.init(
             place: match.route.place,
             pattern: match.pattern.text,
             vendors: match.route.vendors.map(\.name),
-            silent: course.vendors.filter(\.isPassedOver).map(\.client.name),
+            silent: plan.vendors.filter(\.isPassedOver).map(\.client.name),
             upstreams: match.route.upstreams?.members.map(\.name) ?? [],
             fallback: match.route.fallsBack ? "upstream" : "none"
         )
@@ -55,7 +55,7 @@ extension ExplainedCost {
         guard let hit = decision.hit else { return }
         nextSeconds = Int(clamping: hit.refreshIn ?? hit.remaining)
         nextBy = hit.refreshIn == nil ? "query" : "refresh"
-        let next = decision.course.firstAsked
+        let next = decision.plan.firstAsked
         vendor = next?.name
         nextBillableCalls = next?.facts.isBillable ?? false ? 1 : 0
     }
@@ -69,10 +69,10 @@ extension Decision {
         if let hit { return Resolved(hit, origins) }
         let question = query.question
         if let own { return Resolved(own.answer, to: question, origins) }
-        if let lastResort, lastResort.patience == nil {
+        if let lastResort, lastResort.delay == nil {
             return Resolved(lastResort.entry, staleTTL: lastResort.ttl, origins)
         }
-        return course.refusal.map { Resolved($0, to: question, origins) }
+        return plan.refusal.map { Resolved($0, to: question, origins) }
     }
 
     fileprivate var questionStep: ExplainStep {
@@ -128,9 +128,9 @@ extension Decision {
             )
         }
         notes.append(
-            lastResort?.patience.map { patience in
+            lastResort?.delay.map { delay in
                 "served with TTL \(lastResort?.ttl ?? 0) if no better answer arrives within "
-                    + "\(Int(patience / .milliseconds(1))) ms"
+                    + "\(Int(delay / .milliseconds(1))) ms"
             } ?? "served immediately: a recent failure is cached"
         )
         return ExplainStep(
@@ -142,11 +142,11 @@ extension Decision {
 
     @ServiceLoop
     fileprivate func vendorsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
-        guard !course.vendors.isEmpty else {
+        guard !plan.vendors.isEmpty else {
             return ExplainStep("vendors", "not queried: vendors have addresses of host names only")
         }
-        let notes = course.vendors.map { "\($0.client.name): \($0.standing(now))" }
-        if let emptyVendor = course.emptyVendor {
+        let notes = plan.vendors.map { "\($0.client.name): \($0.standing(now))" }
+        if let emptyVendor = plan.emptyVendor {
             let why = "not queried: \(emptyVendor) had no address for the name recently"
             return ExplainStep("vendors", why, notes: notes)
         }
@@ -156,7 +156,7 @@ extension Decision {
             } else {
                 payee != nil
                     ? "queried in this order"
-                    : course.vendors.contains(where: \.isPassedOver)
+                    : plan.vendors.contains(where: \.isPassedOver)
                         ? "no vendor responds: not waited for" : "none is queried: all unavailable"
             }
         return ExplainStep("vendors", result, notes: notes)
@@ -164,25 +164,25 @@ extension Decision {
 
     @ServiceLoop
     fileprivate func upstreamsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
-        if let refusal = course.refusal {
+        if let refusal = plan.refusal {
             let why = refusal.explanation?.text ?? "answered locally"
             return ExplainStep("upstreams", "not queried: \(why)")
         }
-        guard course.asksUpstreams else {
+        guard plan.asksUpstreams else {
             return ExplainStep("upstreams", "not queried: the route has no fallback")
         }
-        var notes = course.upstreams.map { server, condition in
+        var notes = plan.upstreams.map { server, condition in
             let label = server.isProtected ? "" : " (unprotected)"
             return "\(server.name) \(server.url)\(label): \(condition.text(now))"
         }
-        if course.alignsHints { notes.append("address hints are replaced by resolved addresses") }
+        if plan.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
-            if course.upstreams.isEmpty {
+            if plan.upstreams.isEmpty {
                 "none is configured: SERVFAIL"
             } else if !asks {
                 "not queried now"
             } else {
-                course.vendors.isEmpty
+                plan.vendors.isEmpty
                     ? "queried in this order" : "queried in this order if no vendor has addresses"
             }
         return ExplainStep("upstreams", result, notes: notes)

@@ -28,7 +28,7 @@ struct SparedCalls {
             guard let vendor = resolver.origins.vendor(UInt16(number)) else { continue }
             cached[vendor, default: 0] += hits
         }
-        for (number, count) in resolver.merging.mergedByOrigin {
+        for (number, count) in resolver.singleFlight.mergedByOrigin {
             guard let vendor = resolver.origins.vendor(number) else { continue }
             merged[vendor, default: 0] += count
         }

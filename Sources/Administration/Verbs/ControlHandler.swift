@@ -66,7 +66,7 @@ package final class ControlHandler: ControlHandling {
         var entries: [CacheEntry] = []
         while let found = walk.next(now: clocks.now()) {
             entries += found
-            if !walk.isAtEnd { await clocks.lull() }
+            if !walk.isAtEnd { await clocks.pause() }
         }
         return LookupReply(
             entries: entries.inOrder.map { entry in
@@ -169,7 +169,7 @@ package final class ControlHandler: ControlHandling {
     }
 
     package func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
-        ReloadReply(await daemon.rehearse(request.text.map { ($0, request.file ?? "text") }))
+        ReloadReply(await daemon.check(request.text.map { ($0, request.file ?? "text") }))
     }
 
     // MARK: - Arguments

@@ -18,14 +18,14 @@ package protocol ManagedDaemon: AnyObject {
     /// Path of the settings file.
     var settingsFile: String { get }
 
-    /// Log whose level an operator can change; nil if the daemon does not control its log.
+    /// Log with a variable level; nil if the daemon does not control its log.
     var log: LogSink? { get }
 
     /// Reloads the settings file; applies all settings or none.
     func reload() async -> ReloadOutcome
 
     /// Checks the settings file, or another text, like a reload, without changing anything.
-    func rehearse(_ other: (text: String, file: String)?) async -> ReloadOutcome
+    func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
 /// Acceleration as the control verbs and metrics see it.

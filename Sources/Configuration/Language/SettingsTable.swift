@@ -9,13 +9,13 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
     /// Error messages for keys of other sections, by key; each follows the name of the key.
-    var strangers: [String: String] = [:]
+    var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
 
-    init(_ options: [SettingsOption<Owner>], strangers: [String: String] = [:]) {
+    init(_ options: [SettingsOption<Owner>], misplacedKeys: [String: String] = [:]) {
         self.options = options
-        self.strangers = strangers
+        self.misplacedKeys = misplacedKeys
     }
 }
 
@@ -53,7 +53,7 @@ extension SettingsTable {
         var misspelled: [String] = []
         for pair in pairs {
             guard let option = options.first(where: { $0.name == pair.key }) else {
-                if let rule = strangers[pair.key] {
+                if let rule = misplacedKeys[pair.key] {
                     reading.report(pair.keyPlace, "`\(key.option(pair.key).shown)` \(rule)")
                     continue
                 }

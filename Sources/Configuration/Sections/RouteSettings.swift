@@ -46,7 +46,6 @@ package struct RouteSettings: Sendable, Equatable {
 // MARK: - Table
 
 extension RouteSettings: SettingsEntry {
-    /// A route has no name.
     var name: String { "" }
 
     init(name: String, place: SettingsPlace) { self.init(place: place) }

@@ -11,7 +11,7 @@ extension VendorSettings: SettingsNamedEntry {
             let own = kind.account.options
             tables[kind] = SettingsTable(
                 [kindOption] + own + commonOptions,
-                strangers: strangers(to: kind, having: own.map(\.name))
+                misplacedKeys: misplacedKeys(to: kind, having: own.map(\.name))
             )
         }
         return tables
@@ -55,8 +55,8 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// Returns error messages for options of other kinds; see `SettingsTable.strangers`.
-    private static func strangers(
+    /// Returns error messages for options of other kinds; see `SettingsTable.misplacedKeys`.
+    private static func misplacedKeys(
         to kind: VendorKind,
         having own: [String]
     ) -> [String: String] {

@@ -98,7 +98,7 @@ package struct CookieSecrets: Hashable, Sendable {
 
 extension CookieSecrets {
     /// Result of checking a server cookie.
-    package struct Verdict: Hashable, Sendable {
+    package struct Decision: Hashable, Sendable {
         /// True if the client has proven that it receives replies at its address.
         package let isProven: Bool
 
@@ -115,25 +115,25 @@ extension CookieSecrets {
     ///   - client: The client cookie in network order.
     ///   - cookie: The server cookie; nil if it is missing or has another length.
     ///   - time: Seconds since 1970 modulo 2³².
-    package func verdict(
+    package func decision(
         on cookie: ServerCookie?,
         client: UInt64,
         address: IPAddress,
         time: UInt32
-    ) -> Verdict {
+    ) -> Decision {
         let age = cookie.map { Int32(truncatingIfNeeded: time &- $0.time) } ?? .max
         var isProven = false
         // The reserved octets are not checked, but the hash covers them (RFC 9018 §4.2).
         if let cookie, CookieLimits.ages.contains(age), cookie.head >> 56 == 1 {
             let isCurrent = cookie == self.cookie(current, client, address, cookie.head)
             if isCurrent, age < CookieLimits.renewal {
-                return Verdict(isProven: true, cookie: cookie)
+                return Decision(isProven: true, cookie: cookie)
             }
             isProven =
                 isCurrent
                 || previous.map { cookie == self.cookie($0, client, address, cookie.head) } ?? false
         }
-        return Verdict(
+        return Decision(
             isProven: isProven,
             cookie: ServerCookie(client: client, address: address, time: time, secret: current)
         )

@@ -2,7 +2,6 @@
 
 /// Error in the text of a domain name, with the offset of the UTF-8 octet.
 package enum NameTextError: Error, Hashable {
-    /// The text is empty.
     case empty
 
     /// Two dots in a row, or a dot before the first label.

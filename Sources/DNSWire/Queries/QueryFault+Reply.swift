@@ -6,17 +6,17 @@ extension QueryFault {
     ///
     /// - Returns: The size of the reply, at most `count`; 0 if no reply is to be sent.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
-        let verdict: UInt16
+        let outcome: UInt16
         switch self {
         case .ignored, .unusual: return 0
-        case .malformed: verdict = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
+        case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
         // RA describes recursive queries (RFC 1035 §4.1.1), so another opcode does not get it.
-        case .otherOpcode: verdict = RCode.notImp.rawValue
+        case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
         let flags = buffer.bytes.uint16(at: 2)
         let kept = flags & (HeaderFlags.opcode | HeaderFlags.recursionDesired)
-        buffer.store(HeaderFlags.response | kept | verdict, at: 2)
+        buffer.store(HeaderFlags.response | kept | outcome, at: 2)
         for offset in stride(from: 4, to: QueryFacts.headerCount, by: 2) {
             buffer.store(UInt16(0), at: offset)
         }

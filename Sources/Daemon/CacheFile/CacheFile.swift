@@ -133,13 +133,13 @@ final class CacheFile {
             waiting?.resume(returning: result)
             waiting = nil
         }
-        let patience = clocks.timer(deadline) { end(false) }
+        let timeout = clocks.timer(deadline) { end(false) }
         ServiceLoop.task {
             await task.value
             end(true)
         }
         let result = await withCheckedContinuation { waiting = $0 }
-        patience.cancel()
+        timeout.cancel()
         return result
     }
 

@@ -26,11 +26,11 @@ extension Daemon {
     func startCacheFile() {
         guard let cacheFile else { return }
         cacheFile.onLoad = { [self] hottest in
-            components.resolver.refreshing.refresh(hottest: hottest)
+            components.resolver.prefetcher.refresh(hottest: hottest)
         }
-        let restoring = components.resolver.restoring
-        restoring.begin()
-        cacheFile.onLoadEnd = { restoring.end() }
+        let snapshotWaiters = components.resolver.snapshotWaiters
+        snapshotWaiters.begin()
+        cacheFile.onLoadEnd = { snapshotWaiters.end() }
         cacheFile.start(leavingOut: components.resolver.overridden)
     }
 }

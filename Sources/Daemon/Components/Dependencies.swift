@@ -19,7 +19,7 @@ package struct Dependencies {
     /// Makes the transport to an upstream server, except over HTTPS; with TLS if a client is given.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
-    var probe: Probing.Probe
+    var probe: AddressProber.Probe
 
     /// Makes the kernel program from cache size, time origin and seed; nil if `clocks` are
     /// simulated.

@@ -21,7 +21,11 @@ extension Daemon {
     }
 
     private static func answer(_ miss: Miss, at handler: QueryHandler) {
-        let look = handler.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
+        let look = handler.look(
+            at: miss.datagram.octets,
+            from: miss.clientContext,
+            arrival: miss.arrival
+        )
         switch look {
         case .nothing:
             break

@@ -44,7 +44,7 @@ final class SelfCheck {
     ///
     /// Logs the first failure of an address.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
-        var inquiries: [(address: SocketAddress, inquiry: SelfCheckQuery)] = []
+        var queries: [(address: SocketAddress, query: SelfCheckQuery)] = []
         for listener in listeners {
             guard let target = listener.address.ownTarget else { continue }
             let sockets = Set(listener.datagrams.map(ObjectIdentifier.init)).count
@@ -55,18 +55,18 @@ final class SelfCheck {
             let messages = (0..<count).map { _ in
                 question.message(id: .random(in: .min ... .max, using: &random))
             }
-            inquiries.append((listener.address, SelfCheckQuery(messages, to: target)))
+            queries.append((listener.address, SelfCheckQuery(messages, to: target)))
         }
-        defer { for (_, inquiry) in inquiries { inquiry.close() } }
+        defer { for (_, query) in queries { query.close() } }
 
         var end = clocks.now()
-        for _ in 0..<Self.attempts where !inquiries.allSatisfy({ $0.inquiry.isAnswered }) {
+        for _ in 0..<Self.attempts where !queries.allSatisfy({ $0.query.isAnswered }) {
             end += time / Self.attempts
-            for (_, inquiry) in inquiries { inquiry.ask() }
-            for (_, inquiry) in inquiries { await inquiry.wait(until: end, clocks) }
+            for (_, query) in queries { query.ask() }
+            for (_, query) in queries { await query.wait(until: end, clocks) }
             if Task.isCancelled { return false }
         }
-        return inquiries.map { note($0.address, isAnswered: $0.inquiry.isAnswered, time) }
+        return queries.map { note($0.address, isAnswered: $0.query.isAnswered, time) }
             .allSatisfy { $0 }
     }
 
@@ -111,7 +111,7 @@ private final class SelfCheckQuery {
     init(_ messages: [[UInt8]], to target: SocketAddress) {
         self.target = target
         open = messages.map(OneQuestion.init)
-        for question in open { question.inquiry = self }
+        for question in open { question.query = self }
     }
 
     var isAnswered: Bool { open.isEmpty }
@@ -142,7 +142,7 @@ private final class SelfCheckQuery {
 
 @ServiceLoop
 private final class OneQuestion: DatagramReceiving {
-    weak var inquiry: SelfCheckQuery?
+    weak var query: SelfCheckQuery?
     private let message: [UInt8]
     private var socket: DatagramSocket?
 
@@ -169,7 +169,7 @@ private final class OneQuestion: DatagramReceiving {
             octets[1] == message[1], octets[2] & 0x80 != 0
         else { return }
         close()
-        inquiry?.answered(self)
+        query?.answered(self)
     }
 
     func failed(_ error: SocketError) { close() }

@@ -37,7 +37,7 @@ extension Daemon {
     /// Checks the settings file or another text like a reload, without changing anything.
     ///
     /// Does not test if addresses are free or hosts files are readable.
-    package func rehearse(_ other: (text: String, file: String)?) async -> ReloadOutcome {
+    package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         let source = source
         let read = await read { () throws(SettingsErrors) in
             if let other { try source.check(other.text, other.file) } else { try source.load() }

@@ -34,11 +34,11 @@ struct CookieTerms: Sendable {
     /// Checks a server cookie, and returns the cookie for the reply.
     ///
     /// - Parameter client: the client cookie in network order.
-    func verdict(
+    func decision(
         on client: UInt64,
         _ server: ServerCookie?,
         of address: IPAddress
-    ) -> CookieSecrets.Verdict {
-        secrets.verdict(on: server, client: client, address: address, time: time)
+    ) -> CookieSecrets.Decision {
+        secrets.decision(on: server, client: client, address: address, time: time)
     }
 }

@@ -12,7 +12,7 @@ internal import Locks
 /// A hash with a secret seed maps each client network to a slot of a fixed table.  Two networks in
 /// one slot share one limit.
 package final class RateLimit: Sendable {
-    enum Verdict {
+    enum Decision {
         case passes
 
         /// An empty reply with TC set.
@@ -45,11 +45,11 @@ package final class RateLimit: Sendable {
     /// Decides about a query from `address`; thread-safe.
     ///
     /// - Parameter perSecond: queries answered per second and network, 1 to 1,000,000.
-    func verdict(
+    func decision(
         on address: IPAddress,
         perSecond: Int,
         now: ContinuousClock.Instant
-    ) -> Verdict {
+    ) -> Decision {
         if address.isLoopback { return .passes }
         let place = Self.place(of: address)
         let (seconds, attoseconds) = (now - origin).components

@@ -30,8 +30,8 @@ extension QueryHandler {
     /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
     ///
     /// - Returns: nil if the message is not such a query, or if cookies are not used.
-    static func cookieReply(_ octets: [UInt8], _ asker: ClientContext) -> [UInt8]? {
-        guard let terms = asker.cookies, let message = try? Message(parsing: octets),
+    static func cookieReply(_ octets: [UInt8], _ clientContext: ClientContext) -> [UInt8]? {
+        guard let terms = clientContext.cookies, let message = try? Message(parsing: octets),
             message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,
             message.additionals.isEmpty, let edns = message.edns, edns.version == 0,
             let client = edns.cookie?.client
@@ -42,8 +42,8 @@ extension QueryHandler {
         header.recursionDesired = message.header.recursionDesired
         var reply = Message(header: header)
         let number = client.reduce(0) { $0 << 8 | UInt64($1) }
-        let verdict = terms.verdict(on: number, nil, of: asker.address)
-        reply.edns = EDNS(options: [.cookie(client: client, server: verdict.cookie.octets)])
+        let decision = terms.decision(on: number, nil, of: clientContext.address)
+        reply.edns = EDNS(options: [.cookie(client: client, server: decision.cookie.octets)])
         return reply.encoded()
     }
 }

@@ -82,15 +82,15 @@ package final class QueryHandler {
     /// Answers one message if no waiting is needed.
     package func look(
         at octets: [UInt8],
-        from asker: ClientContext,
+        from clientContext: ClientContext,
         arrival: ContinuousClock.Instant
     ) -> Immediate {
         var octets = octets
-        let transport = asker.transport
-        var look = firstLook(octets, from: asker)
+        let transport = clientContext.transport
+        var look = firstLook(octets, from: clientContext)
         if case .unusual = look {
             guard let plain = Self.plainQuery(octets) else {
-                if let reply = Self.cookieReply(octets, asker) {
+                if let reply = Self.cookieReply(octets, clientContext) {
                     counters.count(.local, .noData, transport)
                     return .reply(reply)
                 }
@@ -98,7 +98,7 @@ package final class QueryHandler {
                 return .malformed(malformed(octets))
             }
             octets = plain
-            look = firstLook(octets, from: asker)
+            look = firstLook(octets, from: clientContext)
         }
         switch look {
         case .ignored, .unusual:
@@ -110,7 +110,7 @@ package final class QueryHandler {
             return outcome == .formErr ? .malformed(reply) : .reply(reply)
         case .query(let facts, let isProven):
             let limit = transport == .udp ? facts.replyLimit : scratch.count
-            if let reply = cachedReply(facts, limit: limit, for: asker, arrival: arrival) {
+            if let reply = cachedReply(facts, limit: limit, for: clientContext, arrival: arrival) {
                 return .reply(reply)
             }
             guard let query = Self.query(facts, in: octets) else {
@@ -123,15 +123,15 @@ package final class QueryHandler {
                     facts: facts,
                     limit: limit,
                     transport: transport,
-                    client: asker.address,
-                    network: asker.network(isProven: isProven),
+                    client: clientContext.address,
+                    network: clientContext.network(isProven: isProven),
                     arrival: arrival
                 )
             )
         }
     }
 
-    package func refresh(_ query: Query) { resolver.refreshing.refresh(query) }
+    package func refresh(_ query: Query) { resolver.prefetcher.refresh(query) }
 
     func noteHits(_ hits: UInt64, since arrival: ContinuousClock.Instant) {
         counters.hitLatency.note(clocks.now() - arrival, times: hits)
@@ -142,7 +142,7 @@ package final class QueryHandler {
     /// Waits until no query is in flight, or until `deadline`.
     package func drained(by deadline: ContinuousClock.Instant) async {
         guard inFlight > 0 else { return }
-        let patience = ServiceLoop.task { [self] in
+        let timeout = ServiceLoop.task { [self] in
             do {
                 try await clocks.sleep(deadline)
                 resumeDrained()
@@ -151,7 +151,7 @@ package final class QueryHandler {
             }
         }
         await withCheckedContinuation { whenDrained = $0 }
-        patience.cancel()
+        timeout.cancel()
     }
 
     private func resumeDrained() {
@@ -162,10 +162,11 @@ package final class QueryHandler {
 
     // MARK: - Without waiting
 
-    private func firstLook(_ octets: [UInt8], from asker: ClientContext) -> QueryValidation {
+    private func firstLook(_ octets: [UInt8], from clientContext: ClientContext) -> QueryValidation
+    {
         scratch.replaceSubrange(0..<octets.count, with: octets)
         return scratch.withMutableRawSpan { buffer in
-            QueryValidation(at: &buffer, count: octets.count, from: asker)
+            QueryValidation(at: &buffer, count: octets.count, from: clientContext)
         }
     }
 
@@ -175,7 +176,7 @@ package final class QueryHandler {
     private func cachedReply(
         _ facts: QueryFacts,
         limit: Int,
-        for asker: ClientContext,
+        for clientContext: ClientContext,
         arrival: ContinuousClock.Instant
     ) -> [UInt8]? {
         let hit = cache.withTable(now: clocks.now()) { table, now in
@@ -185,14 +186,14 @@ package final class QueryHandler {
         }
         guard let hit else { return nil }
         let end = clocks.now()
-        counters.count(hit, over: asker.transport)
+        counters.count(hit, over: clientContext.transport)
         counters.hitLatency.note(end - arrival)
         recent.note(
             facts,
             hit,
             in: scratch,
-            over: asker.transport,
-            from: asker.address,
+            over: clientContext.transport,
+            from: clientContext.address,
             since: arrival,
             until: end
         )

@@ -20,28 +20,28 @@ enum QueryValidation {
     }
 
     /// Validates the message of `count` octets; `buffer` has capacity for a short reply.
-    init(at buffer: inout MutableRawSpan, count: Int, from asker: ClientContext) {
+    init(at buffer: inout MutableRawSpan, count: Int, from clientContext: ClientContext) {
         do throws(QueryFault) {
             var facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
             var isProven = false
             if let edns = facts.edns {
-                if edns.asksKeepalive { facts.replyOptions.keepalive = asker.keepalive }
-                if edns.hasCookie, let terms = asker.cookies {
+                if edns.asksKeepalive { facts.replyOptions.keepalive = clientContext.keepalive }
+                if edns.hasCookie, let terms = clientContext.cookies {
                     guard let cookies = edns.cookies(in: buffer.bytes) else {
                         let length = facts.reply(rcode: RCode.formErr.rawValue, in: &buffer)
                         self = .answered(length: length, .invalid, .formErr)
                         return
                     }
-                    let verdict = terms.verdict(
+                    let decision = terms.decision(
                         on: cookies.client,
                         cookies.server,
-                        of: asker.address
+                        of: clientContext.address
                     )
-                    facts.replyOptions.cookies = (cookies.client, verdict.cookie)
-                    isProven = verdict.isProven
+                    facts.replyOptions.cookies = (cookies.client, decision.cookie)
+                    isProven = decision.isProven
                 }
             }
-            if !asker.isAllowed {
+            if !clientContext.isAllowed {
                 self = .answered(
                     length: facts.reply(rcode: .refused, because: .prohibited, in: &buffer),
                     .refused,
@@ -66,7 +66,7 @@ enum QueryValidation {
         } catch {
             switch error {
             case .ignored: self = .ignored
-            case .unusual where asker.isAllowed: self = .unusual
+            case .unusual where clientContext.isAllowed: self = .unusual
             case .unusual: self = Self.fault(.malformed, count, in: &buffer)
             case .malformed, .otherOpcode: self = Self.fault(error, count, in: &buffer)
             }

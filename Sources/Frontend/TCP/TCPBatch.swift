@@ -57,12 +57,12 @@ package final class TCPBatch {
     }
 
     /// Answers the next complete messages, at most 32, from the cache; `write` sends the replies.
-    func answer(from asker: ClientContext, now: ContinuousClock.Instant) -> Outcome {
+    func answer(from clientContext: ClientContext, now: ContinuousClock.Instant) -> Outcome {
         input.take()
         guard input.count > 0 else { return Outcome() }
-        let unusual = look(&output, &queries, &input, from: asker)
+        let unusual = look(&output, &queries, &input, from: clientContext)
         let found = lookUp(&output, &queries, &input, now: now)
-        if !found.hits.isEmpty { note(found.hits, from: asker, since: now) }
+        if !found.hits.isEmpty { note(found.hits, from: clientContext, since: now) }
         return Outcome(
             count: input.count,
             hits: UInt64(found.hits.count),
@@ -82,7 +82,7 @@ package final class TCPBatch {
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
         _ input: inout StreamInput,
-        from asker: ClientContext
+        from clientContext: ClientContext
     ) -> SlotSet {
         var unusual = SlotSet()
         queries.removeAll()
@@ -91,7 +91,7 @@ package final class TCPBatch {
             let look = output.withRoom { room -> QueryValidation in
                 guard message.count <= StreamOutput.longestQuery else { return .unusual }
                 room.copy(input.octets.rawSpan.extracting(message), to: 0)
-                return QueryValidation(at: &room, count: message.count, from: asker)
+                return QueryValidation(at: &room, count: message.count, from: clientContext)
             }
             guard case .query(let facts, _) = look else {
                 unusual.insert(slot)
@@ -127,7 +127,7 @@ package final class TCPBatch {
 
     private func note(
         _ hits: SlotSet,
-        from asker: ClientContext,
+        from clientContext: ClientContext,
         since arrival: ContinuousClock.Instant
     ) {
         let end = clocks.now()
@@ -139,7 +139,7 @@ package final class TCPBatch {
                 at: input.messages[slot].lowerBound,
                 in: input.octets,
                 over: .tcp,
-                from: asker.address,
+                from: clientContext.address,
                 since: arrival,
                 until: end
             )

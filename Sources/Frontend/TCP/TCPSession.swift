@@ -147,11 +147,11 @@ final class TCPSession {
         messages.begin(with: rest)
         rest = []
         let now = clocks.now()
-        let asker = asker(now)
+        let clientContext = clientContext(now)
         var hits: UInt64 = 0
         var isDrained = false
         for turn in 0... {
-            hits += answer(messages, from: asker, now)
+            hits += answer(messages, from: clientContext, now)
             isHeld = !isTaking || !rest.isEmpty || turn == TCPLimits.reads && !isDrained
             guard !isHeld, !isDrained else { break }
             isDrained = !read(messages, toEnd: toEnd)
@@ -184,7 +184,7 @@ final class TCPSession {
 
     // MARK: - Answering
 
-    private func asker(_ now: ContinuousClock.Instant) -> ClientContext {
+    private func clientContext(_ now: ContinuousClock.Instant) -> ClientContext {
         ClientContext(
             transport: .tcp,
             address: client,
@@ -201,12 +201,12 @@ final class TCPSession {
     /// Answers the complete messages as far as the limits allow; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
-        from asker: ClientContext,
+        from clientContext: ClientContext,
         _ now: ContinuousClock.Instant
     ) -> UInt64 {
         var hits: UInt64 = 0
         while isTaking, rest.isEmpty {
-            let outcome = messages.answer(from: asker, now: now)
+            let outcome = messages.answer(from: clientContext, now: now)
             guard outcome.count > 0 else { break }
             lastActive = now
             deadlines.message = nil
@@ -217,7 +217,11 @@ final class TCPSession {
             }
             for slot in outcome.leftOver {
                 let message = messages.message(slot)
-                if isTaking { answer(message, from: asker, now) } else { rest += framed(message) }
+                if isTaking {
+                    answer(message, from: clientContext, now)
+                } else {
+                    rest += framed(message)
+                }
             }
             if messages.isFull { write(messages) }
         }
@@ -227,10 +231,10 @@ final class TCPSession {
 
     private func answer(
         _ message: [UInt8],
-        from asker: ClientContext,
+        from clientContext: ClientContext,
         _ now: ContinuousClock.Instant
     ) {
-        switch handler.look(at: message, from: asker, arrival: now) {
+        switch handler.look(at: message, from: clientContext, arrival: now) {
         case .nothing:
             noteMalformed()
         case .malformed(let reply):

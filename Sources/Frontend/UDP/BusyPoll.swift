@@ -22,17 +22,17 @@ struct BusyPoll {
     /// Credit that turns polling on: initial and maximum value.
     private static let needs = (least: 8, most: 4096)
 
-    private(set) var isAwake = false
+    private(set) var isSpinning = false
 
     private var credit = 0
     private var need = BusyPoll.needs.least
 
     /// Records the time the worker waited for its last datagrams, polling and sleeping included.
     mutating func note(wait: Duration) {
-        if !isAwake {
+        if !isSpinning {
             credit = wait < Self.soon ? credit + 1 : max(0, credit - Self.price)
             guard credit >= need else { return }
-            isAwake = true
+            isSpinning = true
             credit = Self.full
         } else if wait < Self.time {
             credit = min(credit + 1, Self.full)
@@ -40,7 +40,7 @@ struct BusyPoll {
         } else {
             credit -= Self.price
             guard credit < Self.price else { return }
-            isAwake = false
+            isSpinning = false
             credit = 0
             need = min(2 * need, Self.needs.most)
         }

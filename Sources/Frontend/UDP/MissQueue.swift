@@ -9,7 +9,7 @@ package import Synchronization
 package struct Miss: Sendable {
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
-    package let asker: ClientContext
+    package let clientContext: ClientContext
     package let arrival: ContinuousClock.Instant
 }
 

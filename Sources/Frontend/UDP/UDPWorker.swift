@@ -56,11 +56,11 @@ package final class UDPWorker: Sendable {
         var batch = DatagramBatch(for: listener)
         var queries = PlainQueries()
         var rules = AccessPolicy.Copy(of: rules)
-        var lookout = BusyPoll()
+        var busyPoll = BusyPoll()
         var idleSince = Clock.now
         var failures = 0
         while !isStopping.load(ordering: .relaxed) {
-            let count = receive(&batch, lookout, idleSince)
+            let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
                 // Transient errors (an ICMP message, an interrupted call) need no pause.  A
@@ -72,7 +72,7 @@ package final class UDPWorker: Sendable {
             rules.update(from: self.rules)
             let snapshot = rules.snapshot
             let start = Clock.now
-            lookout.note(wait: start - idleSince)
+            busyPoll.note(wait: start - idleSince)
             let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
             var unusual = SlotSet()
             queries.removeAll()
@@ -85,7 +85,7 @@ package final class UDPWorker: Sendable {
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { handOver(misses, batch, snapshot, terms, start) }
+            if !misses.isEmpty { queueMisses(misses, batch, snapshot, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }
         }
@@ -93,10 +93,10 @@ package final class UDPWorker: Sendable {
 
     private func receive(
         _ batch: inout DatagramBatch,
-        _ lookout: BusyPoll,
+        _ busyPoll: BusyPoll,
         _ idleSince: ContinuousClock.Instant
     ) -> Int {
-        if lookout.isAwake {
+        if busyPoll.isSpinning {
             let end = idleSince + BusyPoll.time
             repeat {
                 let count = batch.receive(from: listener, waits: false)
@@ -123,13 +123,17 @@ package final class UDPWorker: Sendable {
         _ unusual: inout SlotSet
     ) {
         let count = batch.count(slot)
-        let asker = asker(slot, batch, rules, terms)
+        let clientContext = clientContext(slot, batch, rules, terms)
         let isOwn = limit != nil && isOwn(slot, batch)
         let length = batch.withBuffer(slot) { buffer -> Int in
-            let look = QueryValidation(at: &buffer, count: count, from: asker)
+            let look = QueryValidation(at: &buffer, count: count, from: clientContext)
             if let limit, let perSecond = rules.queriesPerSecond, !isOwn, !look.isProven {
-                let verdict = limit.verdict(on: asker.address, perSecond: perSecond, now: now)
-                if verdict != .passes { return turnAway(look, verdict, in: &buffer) }
+                let decision = limit.decision(
+                    on: clientContext.address,
+                    perSecond: perSecond,
+                    now: now
+                )
+                if decision != .passes { return reject(look, decision, in: &buffer) }
             }
             switch look {
             case .query(let facts, _):
@@ -148,13 +152,13 @@ package final class UDPWorker: Sendable {
     }
 
     /// Handles a rate-limited query; returns the length of the reply, 0 for none.
-    private func turnAway(
+    private func reject(
         _ look: QueryValidation,
-        _ verdict: RateLimit.Verdict,
+        _ decision: RateLimit.Decision,
         in buffer: inout MutableRawSpan
     ) -> Int {
         QueryCounters.add(1, to: counters.limited)
-        guard verdict == .truncated, case .query(let facts, _) = look else { return 0 }
+        guard decision == .truncated, case .query(let facts, _) = look else { return 0 }
         counters.count(.refused, .noData, .udp)
         QueryCounters.add(1, to: counters.truncated)
         return facts.reply(
@@ -192,29 +196,29 @@ package final class UDPWorker: Sendable {
         recent.note(hits, of: &queries, in: &batch, since: start, until: end)
     }
 
-    private func handOver(
+    private func queueMisses(
         _ misses: SlotSet,
         _ batch: borrowing DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
         _ start: ContinuousClock.Instant
     ) {
-        var handed: [Miss] = []
-        handed.reserveCapacity(misses.count)
+        var queued: [Miss] = []
+        queued.reserveCapacity(misses.count)
         for slot in misses {
-            handed.append(
+            queued.append(
                 Miss(
                     datagram: batch.copy(slot),
                     listener: listener,
-                    asker: asker(slot, batch, rules, terms),
+                    clientContext: clientContext(slot, batch, rules, terms),
                     arrival: start
                 )
             )
         }
-        queue.take(handed)
+        queue.take(queued)
     }
 
-    private func asker(
+    private func clientContext(
         _ slot: Int,
         _ batch: borrowing DatagramBatch,
         _ rules: AccessPolicy.Snapshot,

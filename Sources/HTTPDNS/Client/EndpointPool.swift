@@ -25,7 +25,7 @@ package struct EndpointPool: Sendable, Hashable {
         var suspicions = 0
 
         /// Highest attempt number, of any server, when this server last answered.
-        var heardThrough: UInt64 = 0
+        var receivedThrough: UInt64 = 0
 
         /// Number of the latest failed probe in this era since the last answer; else 0.
         var failedTrial: UInt64 = 0
@@ -162,7 +162,7 @@ extension EndpointPool {
         case .answered, .answeredLate:
             endpoints[index].breaker.answered(attempt.number)
             endpoints[index].forgetFailures()
-            endpoints[index].heardThrough = latest
+            endpoints[index].receivedThrough = latest
         case .limited(let retryAfter):
             endpoints[index].breaker.limited(
                 attempt.number,
@@ -183,7 +183,7 @@ extension EndpointPool {
             return failed(index, times: max(1, suspicions), now)
         case .failed:
             return failed(index, times: 1, now)
-        case .suspected where attempt.number <= endpoints[index].heardThrough:
+        case .suspected where attempt.number <= endpoints[index].receivedThrough:
             return nil
         case .suspected where attempt.number < endpoints[index].failedTrial:
             return failed(index, times: 1, now)

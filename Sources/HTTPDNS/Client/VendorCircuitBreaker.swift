@@ -22,7 +22,7 @@ struct VendorCircuitBreaker: Sendable, Hashable {
     private var trialBegan: ContinuousClock.Instant?
 
     /// Time of the latest reply; nil before the first.
-    private var heardAt: ContinuousClock.Instant?
+    private var receivedAt: ContinuousClock.Instant?
 
     init(limit: Int) {
         self.limit = limit
@@ -32,8 +32,8 @@ struct VendorCircuitBreaker: Sendable, Hashable {
     var isSilent: Bool { tries >= limit }
 
     /// Returns true if any reply arrived after `start`.
-    func hasHeard(since start: ContinuousClock.Instant) -> Bool {
-        heardAt.map { $0 > start } ?? false
+    func hasReceived(since start: ContinuousClock.Instant) -> Bool {
+        receivedAt.map { $0 > start } ?? false
     }
 }
 
@@ -42,13 +42,13 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 extension VendorCircuitBreaker {
     /// Records a client's try from `start` that timed out after a fair time.
     mutating func lasted(since start: ContinuousClock.Instant) {
-        guard !hasHeard(since: start) else { return }
+        guard !hasReceived(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
     /// Records that a probe that started at `start` got no reply from any server.
     mutating func confirmed(since start: ContinuousClock.Instant) {
-        guard !hasHeard(since: start) else { return }
+        guard !hasReceived(since: start) else { return }
         tries += suspicions
         suspicions = 0
         trialBegan = start
@@ -57,7 +57,7 @@ extension VendorCircuitBreaker {
     /// Records a reply with any content.
     mutating func heard(at now: ContinuousClock.Instant) {
         reset()
-        heardAt = now
+        receivedAt = now
     }
 
     /// Closes the breaker after a network change or on request of the operator.

@@ -59,7 +59,7 @@ extension VendorClient {
     func suspect(_ call: VendorCall, _ now: ContinuousClock.Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
-        if !silence.hasHeard(since: call.start) { beginTrial() }
+        if !silence.hasReceived(since: call.start) { beginTrial() }
     }
 
     /// Records that the probe `call` was answered; it counts as failed if an earlier server failed.

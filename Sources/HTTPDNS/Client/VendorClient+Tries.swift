@@ -141,7 +141,7 @@ extension VendorClient {
     }
 }
 
-// MARK: - What an error means to whom
+// MARK: - Classification of errors
 
 extension AttemptPlan.Move {
     /// Server that the action queries.

@@ -98,7 +98,6 @@ extension JSONValue {
     /// True if the value is `true`.
     var isTrue: Bool { if case .bool(true) = node.kind { true } else { false } }
 
-    /// Text of a string.
     var text: String? {
         octets.map { String(decoding: $0, as: Unicode.UTF8.self) }
     }

@@ -184,7 +184,7 @@ extension ConnectionPool {
         }
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         return sockets.all.first { descriptor, socket in
-            guard socket.lastHeard.map({ $0 < middle }) ?? true else { return false }
+            guard socket.lastReceived.map({ $0 < middle }) ?? true else { return false }
             return SocketAddress(localOf: descriptor)?.port == port
         }.map { ($0.key, port) }
     }

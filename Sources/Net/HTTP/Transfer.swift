@@ -13,7 +13,6 @@ final class Transfer: RequestHandle {
     /// Handle that sends the request; nil before it is sent.
     var handle: EasyHandle?
 
-    /// Set to which the handle is returned.
     var handles: EasyHandles?
 
     /// Connections opened for the request; valid after its end.

@@ -9,13 +9,12 @@ private import Glibc
 /// duplicate, which stays open until its watch has ended, and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
-    /// Watched socket.
     @ServiceLoop
     final class Socket {
         fileprivate private(set) var events: DescriptorWatch.Events
 
         /// Instant of the last received data, nil if there was none since the watch began.
-        private(set) var lastHeard: ContinuousClock.Instant?
+        private(set) var lastReceived: ContinuousClock.Instant?
 
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?
@@ -33,7 +32,7 @@ final class WatchedSockets {
             watch = nil
             // Level-triggered, as libcurl expects.
             watch = try DescriptorWatch(duplicate.raw, events) { [weak self] in
-                if $0.contains(.readable) { self?.lastHeard = Clock.now }
+                if $0.contains(.readable) { self?.lastReceived = Clock.now }
                 handler($0)
             }
         }

@@ -89,7 +89,7 @@ package final class TLSClient {
             let connection = TLSConnection(stream, engine) { [weak self] session in
                 self?.keep(session, for: place)
             }
-            try await connection.shakeHands(deadline: deadline)
+            try await connection.handshake(deadline: deadline)
             return connection
         } catch {
             stream.close()

@@ -34,9 +34,9 @@ package final class TLSConnection: OctetStream {
     // MARK: - Talking
 
     /// Performs the handshake and authenticates the peer.
-    func shakeHands(deadline: ContinuousClock.Instant?) async throws(TLSError) {
+    func handshake(deadline: ContinuousClock.Instant?) async throws(TLSError) {
         while true {
-            let step = engine.shakeHands()
+            let step = engine.handshake()
             do throws(SocketError) {
                 try await flush(deadline: deadline)
                 switch step {
@@ -94,7 +94,7 @@ package final class TLSConnection: OctetStream {
 
     package func close() {
         if !isFlushing {
-            engine.sayGoodbye()
+            engine.sendCloseNotify()
             let farewell = engine.give()
             // Failure is ignored: the peer may have closed the connection.
             _ = try? stream.attemptWrite(farewell, farewell.indices)

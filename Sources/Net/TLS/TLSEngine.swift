@@ -86,7 +86,7 @@ final class TLSEngine {
 // MARK: - Steps
 
 extension TLSEngine {
-    func shakeHands() -> Step<Void> {
+    func handshake() -> Step<Void> {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
         let status = unsafe SSL_do_handshake(connection)
@@ -116,7 +116,7 @@ extension TLSEngine {
     }
 
     /// Queues a close_notify alert for the peer.
-    func sayGoodbye() {
+    func sendCloseNotify() {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
         _ = unsafe SSL_shutdown(connection)

@@ -5,7 +5,7 @@ package import Upstream
 
 /// The resolver's plan for a query, as each stage reports it.
 ///
-/// The client gets the first available of `hit`, `own`, the result of `course` and `lastResort`.
+/// The client gets the first available of `hit`, `own`, the result of `plan` and `lastResort`.
 /// `LocalAnswers` keeps answers of `own` out of the cache, so the order of the first two does not
 /// matter.
 package struct Decision: Sendable {
@@ -25,13 +25,13 @@ package struct Decision: Sendable {
 
     /// The fallback if no better answer comes in time: entry, its TTL in seconds, time to wait
     /// (nil: none).
-    package var lastResort: (entry: CacheEntry, ttl: UInt32, patience: Duration?)?
+    package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
     /// True if the query is already in flight, so that the client would wait for its result.
     package var isAsked = false
 
     /// The sources that are queried if the cache and the local stages have no answer.
-    package var course = ResolutionPlan()
+    package var plan = ResolutionPlan()
 
     /// Stages that answer locally, in order.
     package enum OwnStage: Sendable, CaseIterable {
@@ -91,19 +91,19 @@ package struct Decision: Sendable {
 
     /// The vendor that would bill a call for this query; nil if none is called.
     package var payee: VendorClient? {
-        course.emptyVendor == nil ? course.firstAsked : nil
+        plan.emptyVendor == nil ? plan.firstAsked : nil
     }
 
     /// Vendors that would also be probed.
     package var trials: [VendorClient] {
-        guard course.emptyVendor == nil else { return [] }
-        return course.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)
+        guard plan.emptyVendor == nil else { return [] }
+        return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)
     }
 
     /// True if the query would be sent to a vendor or an upstream now.
     package var asks: Bool {
-        if hit != nil || own != nil || course.refusal != nil || isAsked { return false }
+        if hit != nil || own != nil || plan.refusal != nil || isAsked { return false }
         guard let lastResort else { return true }
-        return lastResort.patience != nil
+        return lastResort.delay != nil
     }
 }

@@ -25,7 +25,7 @@ package struct Freshness: Sendable, Equatable {
         package init() {}
     }
 
-    /// Rules for refreshing answers before they expire.
+    /// Rules of prefetch.
     package struct Prefetch: Sendable, Equatable {
         /// Percentage of the lifetime after which an answer in demand is refreshed.
         package var at: UInt32 = 75

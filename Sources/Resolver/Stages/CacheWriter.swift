@@ -8,7 +8,7 @@ internal import Net
 final class CacheWriter {
     private let freshness: Freshness
     private let cache: AnswerCache
-    private let restoring: Restoring
+    private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
     /// Number of network changes so far.
@@ -16,12 +16,17 @@ final class CacheWriter {
 
     /// The writer of the settings that replaced these, with the check of answers; nil while these
     /// are active.
-    private var successor: (storing: CacheWriter, succession: ReloadInvalidation)?
+    private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
-    init(_ freshness: Freshness, cache: AnswerCache, restoring: Restoring, clocks: Clocks) {
+    init(
+        _ freshness: Freshness,
+        cache: AnswerCache,
+        snapshotWaiters: SnapshotWaiters,
+        clocks: Clocks
+    ) {
         self.freshness = freshness
         self.cache = cache
-        self.restoring = restoring
+        self.snapshotWaiters = snapshotWaiters
         self.clocks = clocks
     }
 
@@ -29,19 +34,19 @@ final class CacheWriter {
     func networkChanged() { networksLeft += 1 }
 
     /// Marks these settings as replaced: later answers are cached only if still valid.
-    func retire(for storing: CacheWriter, _ succession: ReloadInvalidation) {
-        successor = (storing, succession)
+    func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
+        successor = (cacheWriter, succession)
     }
 
     /// True if an answer is valid under the active settings.
     private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
         var next = successor
-        while let (storing, succession) = next {
+        while let (cacheWriter, succession) = next {
             let provenance = resolution.provenance
             guard succession.keeps(question, provenance.source, provenance.origin) else {
                 return false
             }
-            next = storing.successor
+            next = cacheWriter.successor
         }
         return true
     }
@@ -57,7 +62,7 @@ final class CacheWriter {
         trace: Trace?
     ) {
         // A cached failure would hide the answer that the snapshot may contain.
-        let keepsFailure = before == networksLeft && restoring.cachesFailures
+        let keepsFailure = before == networksLeft && snapshotWaiters.cachesFailures
         if !finding.resolution.isFailure || keepsFailure {
             keep(finding.resolution, for: query.question, match, trace)
         }

@@ -195,8 +195,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         let former = work.client
         let losers = work.waiters.filter { $0.client == former && !$0.isOver }
         work.waiters.removeAll { $0.client == former || $0.isOver }
-        if let heir = work.waiters.first {
-            work.client = heir.client
+        if let next = work.waiters.first {
+            work.client = next.client
             places.move(work, from: former)
         } else {
             finish(work)

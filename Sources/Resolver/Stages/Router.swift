@@ -44,14 +44,14 @@ final class Router {
         guard let match, match.asksVendors(query) else {
             return upstreams.preview(query, match, through: group)
         }
-        var course = Decision.ResolutionPlan()
-        course.vendors = vendors.preview(match)
-        course.emptyVendor = vendors.emptyVendor(query)
+        var plan = Decision.ResolutionPlan()
+        plan.vendors = vendors.preview(match)
+        plan.emptyVendor = vendors.emptyVendor(query)
         if match.route.fallsBack {
-            course.upstreams = group?.standing ?? []
-            course.asksUpstreams = true
+            plan.upstreams = group?.standing ?? []
+            plan.asksUpstreams = true
         }
-        return course
+        return plan
     }
 
     /// Resolves `query`, and calls `completion` exactly once, possibly before this returns.

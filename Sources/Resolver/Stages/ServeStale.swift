@@ -24,7 +24,7 @@ final class ServeStale {
         let resolution: Resolution
 
         /// Longest time to wait for a better answer; nil if the fallback is given immediately.
-        let patience: Duration?
+        let delay: Duration?
 
         /// Returns `found` if it says something about the name, otherwise the fallback.
         func unless(_ found: Resolution) -> Resolution {
@@ -47,8 +47,8 @@ final class ServeStale {
                 now: now
             )
         else { return nil }
-        let patience = Self.patience(rule, isFresh: stale.expiredFor == nil, isHeld: stale.isHeld)
-        return LastResort(resolution: Resolution(stale), patience: patience)
+        let delay = Self.delay(rule, isFresh: stale.expiredFor == nil, isHeld: stale.isHeld)
+        return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
     /// Returns, for `explain`, the stale entry that would be served, its TTL in seconds and the time
@@ -57,7 +57,7 @@ final class ServeStale {
         _ query: Query,
         _ match: RouteTable.Match?,
         now: ContinuousClock.Instant
-    ) -> (entry: CacheEntry, ttl: UInt32, patience: Duration?)? {
+    ) -> (entry: CacheEntry, ttl: UInt32, delay: Duration?)? {
         guard let rule = rule(match),
             let (entry, isHeld) = cache.lastResort(
                 for: query.question,
@@ -65,8 +65,8 @@ final class ServeStale {
                 now: now
             )
         else { return nil }
-        let patience = Self.patience(rule, isFresh: entry.remaining > 0, isHeld: isHeld)
-        return (entry, rule.ttl, patience)
+        let delay = Self.delay(rule, isFresh: entry.remaining > 0, isHeld: isHeld)
+        return (entry, rule.ttl, delay)
     }
 
     /// Returns the rule for names of a route; nil if stale answers are disabled there.
@@ -75,7 +75,7 @@ final class ServeStale {
     }
 
     /// Returns the time to wait for a better answer; nil if the entry is given immediately.
-    private static func patience(
+    private static func delay(
         _ rule: Freshness.Stale,
         isFresh: Bool,
         isHeld: Bool

@@ -15,7 +15,7 @@ final class ServiceBindingFilter {
     private let policy: AnswerPolicy
     private let lifetimes: TTLPolicy
     private let routes: RouteTable
-    private let overrides: LocalAnswers
+    private let localAnswers: LocalAnswers
     private let upstreams: UpstreamStage
     private let cache: AnswerCache
     private let clocks: Clocks
@@ -24,7 +24,7 @@ final class ServiceBindingFilter {
         _ policy: AnswerPolicy,
         _ lifetimes: TTLPolicy,
         routes: RouteTable,
-        overrides: LocalAnswers,
+        localAnswers: LocalAnswers,
         upstreams: UpstreamStage,
         cache: AnswerCache,
         clocks: Clocks
@@ -32,7 +32,7 @@ final class ServiceBindingFilter {
         self.policy = policy
         self.lifetimes = lifetimes
         self.routes = routes
-        self.overrides = overrides
+        self.localAnswers = localAnswers
         self.upstreams = upstreams
         self.cache = cache
         self.clocks = clocks
@@ -67,15 +67,15 @@ final class ServiceBindingFilter {
         _ match: RouteTable.Match?,
         through group: UpstreamGroup?
     ) -> Decision.ResolutionPlan {
-        var course = Decision.ResolutionPlan()
-        course.refusal = refusal(query, match)
-        guard course.refusal == nil else { return course }
-        course.upstreams = group?.standing ?? []
-        course.asksUpstreams = true
-        course.alignsHints =
+        var plan = Decision.ResolutionPlan()
+        plan.refusal = refusal(query, match)
+        guard plan.refusal == nil else { return plan }
+        plan.upstreams = group?.standing ?? []
+        plan.asksUpstreams = true
+        plan.alignsHints =
             query.question.type.isServiceBinding && match?.hasVendors ?? false
             && policy.serviceBindings == .align
-        return course
+        return plan
     }
 
     // MARK: - Without asking
@@ -115,7 +115,7 @@ final class ServiceBindingFilter {
             let message = resolution.sections.message(to: query.question)
         else { return resolution }
 
-        var shaping = Shaping(
+        var shaping = AddressFilter(
             guards: guards,
             // Signed records must not be changed.
             suppressesAAAA: policy.suppressesAAAA && !query.dnssecOK
@@ -150,8 +150,8 @@ final class ServiceBindingFilter {
         _ target: Name,
         _ query: Query,
         _ match: RouteTable.Match?
-    ) -> Shaping.Hints {
-        if let addresses = overrides.hosts.addresses(of: target) {
+    ) -> AddressFilter.Hints {
+        if let addresses = localAnswers.hosts.addresses(of: target) {
             return .ours(addresses, seconds: ResolverLimits.hostsLifetime)
         }
         guard routes.route(for: target)?.hasVendors ?? false else {

@@ -7,21 +7,25 @@ internal import Net
 final class SharedResolution {
     typealias Completion = @ServiceLoop (ResolvedAnswer) -> Void
 
-    let storing: CacheWriter
+    let cacheWriter: CacheWriter
 
     private let router: Router
-    private let overrides: LocalAnswers
-    private let ordering: Ordering?
+    private let localAnswers: LocalAnswers
+    private let addressOrdering: AddressOrdering?
 
-    /// Connects routing, caching and ordering.
+    /// Connects routing, caching and address ordering.
     ///
-    /// - Parameter ordering: nil if addresses keep the order in which they were received.
-    init(_ router: Router, _ overrides: LocalAnswers, _ storing: CacheWriter, _ ordering: Ordering?)
-    {
+    /// - Parameter addressOrdering: nil if addresses keep the order in which they were received.
+    init(
+        _ router: Router,
+        _ localAnswers: LocalAnswers,
+        _ cacheWriter: CacheWriter,
+        _ addressOrdering: AddressOrdering?
+    ) {
         self.router = router
-        self.overrides = overrides
-        self.storing = storing
-        self.ordering = ordering
+        self.localAnswers = localAnswers
+        self.cacheWriter = cacheWriter
+        self.addressOrdering = addressOrdering
     }
 
     /// Resolves `query`, and calls `completion` exactly once by `deadline`, possibly before this returns.
@@ -37,7 +41,7 @@ final class SharedResolution {
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion
     ) {
-        let before = storing.networksLeft
+        let before = cacheWriter.networksLeft
         router.ask(
             query,
             match,
@@ -49,9 +53,9 @@ final class SharedResolution {
                 return completion(found)
             }
             var finding = found
-            overrides.guardCache(against: &finding, query)
-            storing.keep(finding, query, match, networksLeftBefore: before, trace: trace)
-            ordering?.order(&finding, query, match)
+            localAnswers.guardCache(against: &finding, query)
+            cacheWriter.keep(finding, query, match, networksLeftBefore: before, trace: trace)
+            addressOrdering?.order(&finding, query, match)
             completion(finding)
         }
     }

@@ -12,20 +12,20 @@ package import Net
 /// 5452 §5).
 @ServiceLoop
 package final class SingleFlight {
-    private let inquiry: SharedResolution
+    private let sharedResolution: SharedResolution
     private let inFlight: InFlight<Query, ResolvedAnswer>
 
-    private let books: ResolverStatistics
+    private let statistics: ResolverStatistics
 
     /// Number of queries answered by work that another query had started.
-    package var merged: UInt64 { books.merged }
+    package var merged: UInt64 { statistics.merged }
 
     /// The same number by origin, as numbered in `AnswerSourceRegistry`.
-    package var mergedByOrigin: [UInt16: UInt64] { books.mergedByOrigin }
+    package var mergedByOrigin: [UInt16: UInt64] { statistics.mergedByOrigin }
 
-    init(_ inquiry: SharedResolution, books: ResolverStatistics, clocks: Clocks) {
-        self.inquiry = inquiry
-        self.books = books
+    init(_ sharedResolution: SharedResolution, statistics: ResolverStatistics, clocks: Clocks) {
+        self.sharedResolution = sharedResolution
+        self.statistics = statistics
         inFlight = InFlight(
             clocks,
             work: ResolverLimits.inFlight,
@@ -34,7 +34,7 @@ package final class SingleFlight {
     }
 
     /// Number of queries answered with SERVFAIL because they were evicted or refused.
-    package var evicted: UInt64 { books.evicted }
+    package var evicted: UInt64 { statistics.evicted }
 
     /// Returns the start time of the work for `query`; nil if none is in flight.
     func began(_ query: Query) -> ContinuousClock.Instant? { inFlight.began(query) }
@@ -57,21 +57,21 @@ package final class SingleFlight {
             case .late:
                 completion(ResolvedAnswer(.late))
             case .evicted:
-                books.evicted += 1
+                statistics.evicted += 1
                 completion(ResolvedAnswer(.evicted))
             case .refused:
-                books.evicted += 1
+                statistics.evicted += 1
                 completion(ResolvedAnswer(.refused))
             case .value(var finding, let wasMerged):
                 if wasMerged {
-                    books.merged += 1
-                    books.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
+                    statistics.merged += 1
+                    statistics.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
                     finding.resolution.provenance.wasMerged = true
                 }
                 completion(finding)
             }
         } _: { signal, end in
-            inquiry.begin(
+            sharedResolution.begin(
                 query,
                 match,
                 deadline: now + ResolverLimits.work,

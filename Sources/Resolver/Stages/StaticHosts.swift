@@ -9,17 +9,17 @@ internal import Net
 /// addresses are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
-    private let overrides: LocalAnswers
+    private let localAnswers: LocalAnswers
     private let provenance: Provenance
 
-    init(_ overrides: LocalAnswers, origins: AnswerSourceRegistry) {
-        self.overrides = overrides
+    init(_ localAnswers: LocalAnswers, origins: AnswerSourceRegistry) {
+        self.localAnswers = localAnswers
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
     }
 
     /// Returns the answer to `question`; nil if the hosts do not determine it.
     func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
-        let hosts = overrides.hosts
+        let hosts = localAnswers.hosts
         guard !hosts.isEmpty else { return nil }
         if hosts.covers(question) {
             let records = hosts.records(question)

@@ -8,7 +8,7 @@ package import Upstream
 @ServiceLoop
 package final class UpstreamStage {
     private let policy: TTLPolicy
-    private let books: ResolverStatistics
+    private let statistics: ResolverStatistics
     private let clocks: Clocks
     private let aliases: AliasGroups
 
@@ -16,19 +16,19 @@ package final class UpstreamStage {
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
     /// Latency of upstreams' answers, including failed attempts.
-    package nonisolated var latency: LatencyHistogram { books.upstreamLatency }
+    package nonisolated var latency: LatencyHistogram { statistics.upstreamLatency }
 
     /// Returns the upstreams for the target of an alias; nil if the target is not queried.
     typealias AliasGroups = @ServiceLoop (Question) -> UpstreamGroup?
 
     init(
         policy: TTLPolicy,
-        books: ResolverStatistics,
+        statistics: ResolverStatistics,
         clocks: Clocks,
         aliases: @escaping AliasGroups
     ) {
         self.policy = policy
-        self.books = books
+        self.statistics = statistics
         self.clocks = clocks
         self.aliases = aliases
     }
@@ -169,7 +169,7 @@ package final class UpstreamStage {
 
     private func number(of server: any Forwarding) -> UInt16 {
         if let known = numbers[ObjectIdentifier(server)] { return known.number }
-        let number = books.origins.number(Self.origin(of: server))
+        let number = statistics.origins.number(Self.origin(of: server))
         numbers[ObjectIdentifier(server)] = (server, number)
         return number
     }

@@ -12,33 +12,32 @@ package import Net
 @ServiceLoop
 package final class VendorStage {
     private let policy: TTLPolicy
-    private let books: ResolverStatistics
+    private let statistics: ResolverStatistics
     private let clocks: Clocks
 
     /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
     /// Counters.
-    package var numbers: VendorStageNumbers { books.vendors }
+    package var numbers: VendorStageNumbers { statistics.vendors }
 
     /// Number in `origins` of each server that has answered.
     private var numbersByServer: [Server: UInt16] = [:]
 
-    /// A server of one vendor.
     private struct Server: Hashable {
         let vendor: String
         let address: SocketAddress
     }
 
     /// Latency of vendors' answers.
-    package nonisolated var latency: LatencyHistogram { books.vendorLatency }
+    package nonisolated var latency: LatencyHistogram { statistics.vendorLatency }
 
-    private var origins: AnswerSourceRegistry { books.origins }
+    private var origins: AnswerSourceRegistry { statistics.origins }
 
-    /// Creates the stage, which counts in `books`.
-    package init(policy: TTLPolicy, books: ResolverStatistics, clocks: Clocks) {
+    /// Creates the stage, which counts in `statistics`.
+    package init(policy: TTLPolicy, statistics: ResolverStatistics, clocks: Clocks) {
         self.policy = policy
-        self.books = books
+        self.statistics = statistics
         self.clocks = clocks
     }
 
@@ -75,7 +74,7 @@ package final class VendorStage {
         let start = clocks.now()
         if let provenance = knownEmpty.value(of: query.question.name, now: start) {
             if let vendor = origins.vendor(provenance.origin) {
-                books.vendors.pairedByVendor[vendor, default: 0] += 1
+                statistics.vendors.pairedByVendor[vendor, default: 0] += 1
             }
             trace?.note("no call: \(origins.name(provenance.origin)) recently had no address")
             return completion(.empty(provenance))
@@ -196,7 +195,7 @@ package final class VendorStage {
             judgement.siblings = []
         } else {
             if judgement.dropped > 0 {
-                books.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
+                statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
         if judgement.isNothing, vendor.facts.pairsFamilies {

@@ -126,7 +126,7 @@ struct AttemptPlan: Sendable, Hashable {
     }
 
     /// True if a probe in flight could permit an unprotected server.
-    private var awaitsVerdict: Bool {
+    private var awaitsProbe: Bool {
         count < mostTries
             && candidates.contains { candidate in
                 isLeft(candidate) && !mayBeAsked(candidate)
@@ -154,7 +154,7 @@ struct AttemptPlan: Sendable, Hashable {
     /// Returns true if a failed server must wait for a probe, which may permit an unprotected
     /// server.
     private func isHeld(_ next: Candidate) -> Bool {
-        (next.isDown || suspects.contains(next.server)) && !isRunning(next) && awaitsVerdict
+        (next.isDown || suspects.contains(next.server)) && !isRunning(next) && awaitsProbe
     }
 
     private func isDown(_ server: Int) -> Bool {
@@ -206,7 +206,7 @@ extension AttemptPlan {
     /// Queries the next server if the plan permits it, or ends.
     private mutating func proceed(now: ContinuousClock.Instant) -> Move? {
         guard now < deadline, let next else {
-            guard running.isEmpty, now >= deadline || !awaitsVerdict else { return nil }
+            guard running.isEmpty, now >= deadline || !awaitsProbe else { return nil }
             isOver = true
             return .end
         }

@@ -20,16 +20,16 @@ extension HealthTable {
     /// - Parameters:
     ///   - began: the start of the unanswered attempt.
     ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
-    ///   - verdict: called once with the result, possibly before `suspect` returns.
+    ///   - completion: called once with the result, possibly before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: ContinuousClock.Instant?,
         until end: ContinuousClock.Instant,
-        _ verdict: @escaping Verdict = { _ in }
+        _ completion: @escaping Verdict = { _ in }
     ) {
         let page = page(of: server)
-        guard page.health.isFit else { return verdict(true) }
-        page.verdicts.append(verdict)
+        guard page.health.isFit else { return completion(true) }
+        page.completions.append(completion)
         probe(server, silentSince: began, until: end)
     }
 
@@ -90,9 +90,9 @@ extension HealthTable {
                 report(.recovered(name: server.name, url: server.label))
             }
         }
-        let verdicts = page.verdicts
-        page.verdicts = []
-        for verdict in verdicts { verdict(!page.health.isFit) }
+        let completions = page.completions
+        page.completions = []
+        for completion in completions { completion(!page.health.isFit) }
     }
 }
 

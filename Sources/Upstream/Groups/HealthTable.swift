@@ -42,7 +42,7 @@ package final class HealthTable {
         var health = ServerHealth()
 
         /// Completion handlers of the queries that wait for the probe in flight.
-        var verdicts: [Verdict] = []
+        var completions: [Verdict] = []
 
         /// Value of ``Forwarding/forgeries`` at the last report.
         fileprivate var forgeries: UInt64 = 0

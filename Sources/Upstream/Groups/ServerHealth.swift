@@ -39,7 +39,7 @@ struct ServerHealth: Sendable, Hashable {
     private var measuredAt: ContinuousClock.Instant?
 
     /// Instant of the last reply with any RCODE.
-    private var heardAt: ContinuousClock.Instant?
+    private var receivedAt: ContinuousClock.Instant?
 
     /// True while a probe is in flight; `probedAt` is the start of the latest one.
     private(set) var isProbed = false
@@ -87,7 +87,7 @@ extension ServerHealth {
 
     /// Returns true if the server has sent no reply after `began`.
     func isSilent(since began: ContinuousClock.Instant) -> Bool {
-        heardAt.map { $0 <= began } ?? true
+        receivedAt.map { $0 <= began } ?? true
     }
 
     /// Returns true if a healthy server's round trip must be measured again.
@@ -116,12 +116,12 @@ extension ServerHealth {
             latency = time
             deviation = time.doubled(-1)
         }
-        heardAt = now
+        receivedAt = now
         declines = 0
     }
 
     /// Records an error response.
-    mutating func declined(now: ContinuousClock.Instant) { heardAt = now }
+    mutating func declined(now: ContinuousClock.Instant) { receivedAt = now }
 }
 
 // MARK: - Probes
@@ -144,7 +144,7 @@ extension ServerHealth {
     /// - Returns: true if a back-off ended.
     mutating func passedProbe(now: ContinuousClock.Instant) -> Bool {
         isProbed = false
-        heardAt = now
+        receivedAt = now
         declines = 0
         defer { rest = nil }
         return rest != nil
@@ -162,7 +162,7 @@ extension ServerHealth {
         // A limit of this daemon or machine is not a failure of the server.
         guard !reason.isOurs else { return false }
         if reason.isDecline {
-            heardAt = now
+            receivedAt = now
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if rest == nil, !isSilent(since: began) {

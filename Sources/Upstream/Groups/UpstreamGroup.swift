@@ -17,7 +17,7 @@ package final class UpstreamGroup {
     fileprivate let pages: [HealthTable.Page]
 
     /// Queries in flight that may need another server, and the timer for the next one.
-    private var patient: [ObjectIdentifier: Run] = [:]
+    private var pending: [ObjectIdentifier: Run] = [:]
     private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
 
     /// Creates a group of at least one upstream.
@@ -65,7 +65,7 @@ package final class UpstreamGroup {
             return completion(.failure(servers.contains(where: health.isPaused) ? .paused : .loop))
         }
         if let index = standing.measure { health.measure(servers[index]) }
-        let course = AttemptPlan(
+        let plan = AttemptPlan(
             standing.order.map { index in
                 let server = servers[index]
                 return AttemptPlan.Candidate(
@@ -79,7 +79,7 @@ package final class UpstreamGroup {
             },
             deadline: deadline
         )
-        Run(query, course, self, trace, completion).begin(now)
+        Run(query, plan, self, trace, completion).begin(now)
     }
 
     /// Servers in the order in which a query would use them now; excluded servers come last.
@@ -107,16 +107,16 @@ package final class UpstreamGroup {
 
     /// Schedules the next `tick` of a query; nil removes the query.
     fileprivate func wake(_ run: Run, at instant: ContinuousClock.Instant?) {
-        patient[ObjectIdentifier(run)] = instant == nil ? nil : run
+        pending[ObjectIdentifier(run)] = instant == nil ? nil : run
         if let instant { alarm.bring(forward: instant) }
     }
 
     /// Advances the queries that have waited long enough.
     private func tick() {
         let now = health.clocks.now()
-        for run in Array(patient.values) { run.tick(now) }
+        for run in Array(pending.values) { run.tick(now) }
         // Rounded up, so that many queries share one timer.
-        let next = patient.values.compactMap(\.wake).min()
+        let next = pending.values.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
@@ -137,7 +137,7 @@ package final class UpstreamGroup {
 private final class Run {
     private let query: ForwardedQuery
     private let group: UpstreamGroup
-    private var course: AttemptPlan
+    private var plan: AttemptPlan
     private let trace: Trace?
 
     /// Completion handler; nil after it was called.
@@ -169,13 +169,13 @@ private final class Run {
 
     init(
         _ query: ForwardedQuery,
-        _ course: AttemptPlan,
+        _ plan: AttemptPlan,
         _ group: UpstreamGroup,
         _ trace: Trace?,
         _ completion: @escaping UpstreamGroup.Completion
     ) {
         self.query = query
-        self.course = course
+        self.plan = plan
         self.group = group
         self.trace = trace
         self.completion = completion
@@ -183,7 +183,7 @@ private final class Run {
 
     func begin(_ now: ContinuousClock.Instant) {
         query.cancellation?.whenCancelled { [weak self] in self?.end(.failure(.timedOut)) }
-        perform(course.begin(now: now), .first)
+        perform(plan.begin(now: now), .first)
     }
 
     /// Suspects silent servers and sends a hedged query.
@@ -193,14 +193,14 @@ private final class Run {
         unsuspected.removeAll { $0.suspicious <= now }
         for each in due { suspect(each, isSilent: true) }
         guard completion != nil else { return }
-        perform(course.tick(now: now), .hedge)
+        perform(plan.tick(now: now), .hedge)
     }
 
     private var health: HealthTable { group.health }
 
     /// Schedules ``tick(_:)`` for the plan or for the next suspicion.
     private func wait() {
-        var next = course.wake
+        var next = plan.wake
         for each in unsuspected { next = min(next ?? each.suspicious, each.suspicious) }
         wait(until: completion == nil ? nil : next)
     }
@@ -247,7 +247,7 @@ private final class Run {
             case .success(let message):
                 place?.end(message.summary, at: health.clocks.now())
                 health.answered(server, began: began)
-                guard course.answered(number) else { return }
+                guard plan.answered(number) else { return }
                 end(.success(UpstreamGroup.Reply(message: message, upstream: server)))
             case .failure(let error):
                 place?.end("\(error)", at: health.clocks.now())
@@ -271,14 +271,14 @@ private final class Run {
         }
         guard completion != nil else { return }
         let now = health.clocks.now()
-        perform(course.failed(failed.number, isFinal: error.isDecline, now: now), .next)
+        perform(plan.failed(failed.number, isFinal: error.isDecline, now: now), .next)
     }
 
     /// Suspects a server; a silent one only if it has not replied to any query since.
     private func suspect(_ silent: Try, isSilent: Bool) {
         let health = group.pages[silent.server].health
         guard !isSilent || health.isSilent(since: silent.began) else { return }
-        course.suspected(silent.server)
+        plan.suspected(silent.server)
         self.health.suspect(
             group.servers[silent.server],
             silentSince: silent.began,
@@ -286,7 +286,7 @@ private final class Run {
         ) { [self] isDown in
             guard completion != nil else { return }
             let now = self.health.clocks.now()
-            perform(course.judged(silent.server, isDown: isDown, now: now), .next)
+            perform(plan.judged(silent.server, isDown: isDown, now: now), .next)
         }
     }
 

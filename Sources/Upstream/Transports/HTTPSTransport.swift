@@ -23,7 +23,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     private var inFlight = 0
 
-    private var lastHeard: ContinuousClock.Instant?
+    private var lastReceived: ContinuousClock.Instant?
     private var random = SystemRandomNumberGenerator()
 
     /// Creates a transport for POST requests to `url` at `server`.
@@ -70,14 +70,14 @@ package final class HTTPSTransport: UpstreamTransport {
         request.headers = Self.headers
         request.certificateFile = certificateFile
         // Only a silent connection, not a slow name, justifies another connection.
-        request.wantsFreshConnection = earlier.map { (lastHeard ?? $0) <= $0 } ?? false
+        request.wantsFreshConnection = earlier.map { (lastReceived ?? $0) <= $0 } ?? false
         request.wantsTimes = place != nil
         place?.update { $0.request = request.redacted }
         inFlight += 1
         let (way, cancellation) = (query.isProbe ? probes : http, query.cancellation)
         send(request, over: way, isRepeated: false, deadline, cancellation) { [self] sent in
             inFlight -= 1
-            if case .success = sent { lastHeard = clocks.now() }
+            if case .success = sent { lastReceived = clocks.now() }
             if let place, case .success(let reply) = sent { place.note(reply) }
             completion(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }

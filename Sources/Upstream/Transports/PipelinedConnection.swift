@@ -9,7 +9,6 @@ internal import Net
 /// one.
 @ServiceLoop
 final class PipelinedConnection {
-    /// Opens the connection.
     typealias Opening =
         @ServiceLoop (ContinuousClock.Instant) async throws(UpstreamError) -> any OctetStream
 
@@ -31,7 +30,7 @@ final class PipelinedConnection {
     private(set) var wasOpen = false
 
     /// Time of the last received data.
-    private(set) var lastHeard: ContinuousClock.Instant?
+    private(set) var lastReceived: ContinuousClock.Instant?
 
     /// Reason for which the connection ended; nil while it is in use.
     private(set) var end: UpstreamError?
@@ -105,7 +104,7 @@ final class PipelinedConnection {
             throw end ?? .timedOut
         case .timedOut:
             // No data at all for this time: the connection has failed, not the name.
-            let silentSince = max(entry.since, lastHeard ?? clocks.now())
+            let silentSince = max(entry.since, lastReceived ?? clocks.now())
             if clocks.now() - silentSince >= UpstreamLimits.fairWait {
                 close(.broken("the connection is silent"))
             }
@@ -185,7 +184,7 @@ extension PipelinedConnection {
             }
             self.stream = stream
             wasOpen = true
-            lastHeard = clocks.now()
+            lastReceived = clocks.now()
             write(to: stream)
             while end == nil { try await read(from: stream) }
         } catch {
@@ -205,7 +204,7 @@ extension PipelinedConnection {
             throw UpstreamError(error)
         }
         guard !octets.isEmpty else { throw UpstreamError(.closed) }
-        lastHeard = clocks.now()
+        lastReceived = clocks.now()
         inbox += octets
         var start = 0
         while end == nil, inbox.count - start >= 2 {

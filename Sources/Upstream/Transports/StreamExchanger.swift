@@ -66,7 +66,7 @@ final class StreamExchanger {
     ) async throws(UpstreamError) -> Message {
         let before = reused
         let purpose = exchange.isProbe ? Purpose.probes : .queries
-        let connection = self.connection(for: purpose, heardSince: since)
+        let connection = self.connection(for: purpose, receivedSince: since)
         place?.update { $0.isReused = reused > before }
         let octets: [UInt8]
         do throws(UpstreamError) {
@@ -81,9 +81,9 @@ final class StreamExchanger {
             guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
                 throw error
             }
-            let next = self.connection(for: purpose, heardSince: nil)
+            let next = self.connection(for: purpose, receivedSince: nil)
             place?.update { $0.isReused = false }
-            return try judge(
+            return try validate(
                 try await next.ask(
                     exchange.message,
                     cancellation: exchange.cancellation,
@@ -93,7 +93,7 @@ final class StreamExchanger {
                 on: next
             )
         }
-        return try judge(octets, exchange, on: connection)
+        return try validate(octets, exchange, on: connection)
     }
 
     /// Drops the connections; their queries are repeated on new ones.
@@ -109,10 +109,10 @@ final class StreamExchanger {
 
     private func connection(
         for purpose: Purpose,
-        heardSince since: ContinuousClock.Instant?
+        receivedSince since: ContinuousClock.Instant?
     ) -> PipelinedConnection {
         if let current = current[purpose] {
-            let isSilent = since.map { current.lastHeard ?? current.begun < $0 } ?? false
+            let isSilent = since.map { current.lastReceived ?? current.begun < $0 } ?? false
             if current.isUsable, !isSilent {
                 reused += 1
                 return current
@@ -126,7 +126,7 @@ final class StreamExchanger {
         return new
     }
 
-    private func judge(
+    private func validate(
         _ octets: [UInt8],
         _ exchange: UpstreamExchange,
         on connection: PipelinedConnection

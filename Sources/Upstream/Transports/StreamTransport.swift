@@ -10,14 +10,14 @@ package final class StreamTransport: UpstreamTransport {
     /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
     package let repeatsAfter: Duration? = .seconds(1)
 
-    private let asker: StreamExchanger
+    private let exchanger: StreamExchanger
     private var random = SystemRandomNumberGenerator()
 
     /// Creates an unprotected transport over TCP.
     package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
         self.validates = validates
         isProtected = false
-        asker = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
+        exchanger = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
             try await StreamExchanger.connect(to: server, deadline: deadline)
         }
     }
@@ -33,7 +33,7 @@ package final class StreamTransport: UpstreamTransport {
     ) {
         self.validates = validates
         isProtected = true
-        asker = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
+        exchanger = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
             try await StreamExchanger.connect(to: server, name: tlsName, tls, deadline: deadline)
         }
     }
@@ -51,10 +51,10 @@ package final class StreamTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        asker.ask(exchange, since: earlier, deadline: deadline, place, completion)
+        exchanger.ask(exchange, since: earlier, deadline: deadline, place, completion)
     }
 
-    package func count(in numbers: inout UpstreamNumbers) { asker.count(in: &numbers) }
+    package func count(in numbers: inout UpstreamNumbers) { exchanger.count(in: &numbers) }
 
-    package func networkChanged() { asker.drop() }
+    package func networkChanged() { exchanger.drop() }
 }

@@ -34,7 +34,7 @@ final class UDPExchanger {
     private var random = RandomPool()
 
     /// Sockets that accept queries.
-    private var lanes = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.lanes)
+    private var slots = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.slots)
 
     /// All sockets, including those that only wait for replies.
     private var open: [ObjectIdentifier: UDPSocketSlot] = [:]
@@ -72,16 +72,16 @@ final class UDPExchanger {
 
     /// Stops sending queries on the existing sockets.
     func renew() {
-        for index in lanes.indices { lanes[index] = nil }
+        for index in slots.indices { slots[index] = nil }
     }
 
     /// Returns the socket for the next query.
     private func lane() throws(SocketError) -> UDPSocketSlot {
-        let index = Int.random(in: lanes.indices, using: &random)
+        let index = Int.random(in: slots.indices, using: &random)
         let now = clocks.now()
-        if let lane = lanes[index], lane.takesQueries(at: now) { return lane }
+        if let lane = slots[index], lane.takesQueries(at: now) { return lane }
         let lane = try UDPSocketSlot(to: server, of: self, now: now)
-        lanes[index] = lane
+        slots[index] = lane
         open[ObjectIdentifier(lane)] = lane
         return lane
     }
@@ -112,7 +112,7 @@ private final class UDPSocketSlot: DatagramReceiving {
 
     private let opened: ContinuousClock.Instant
     private var socket: DatagramSocket?
-    private weak var asker: UDPExchanger?
+    private weak var exchanger: UDPExchanger?
 
     /// Outstanding queries by ID.
     private var waiting: [UInt16: Waiting] = [:]
@@ -129,17 +129,17 @@ private final class UDPSocketSlot: DatagramReceiving {
 
     init(
         to server: SocketAddress,
-        of asker: UDPExchanger,
+        of exchanger: UDPExchanger,
         now: ContinuousClock.Instant
     ) throws(SocketError) {
         opened = now
-        self.asker = asker
+        self.exchanger = exchanger
         socket = nil
         socket = try DatagramSocket(connectedTo: server, receiver: self)
     }
 
     func takesQueries(at now: ContinuousClock.Instant) -> Bool {
-        socket != nil && left > 0 && now - opened < UpstreamLimits.laneLife
+        socket != nil && left > 0 && now - opened < UpstreamLimits.socketLifetime
     }
 
     /// Returns true if an outstanding query has this ID.
@@ -190,7 +190,7 @@ private final class UDPSocketSlot: DatagramReceiving {
             return
         }
         let outcome: UDPExchanger.Outcome
-        switch asked.exchange.judge(octets) {
+        switch asked.exchange.validate(octets) {
         case .foreign:
             waiting[asked.exchange.id] = asked
             noteForeign()
@@ -205,10 +205,10 @@ private final class UDPSocketSlot: DatagramReceiving {
     /// Counts an unmatched message; closes the socket after several, because a forger may know its
     /// port.
     private func noteForeign() {
-        asker?.foreignReplies += 1
+        exchanger?.foreignReplies += 1
         foreignReplies += 1
         guard foreignReplies >= UpstreamLimits.foreignReplies else { return }
-        asker?.forgeries += 1
+        exchanger?.forgeries += 1
         let queries = Array(waiting.values)
         waiting = [:]
         close()
@@ -240,6 +240,6 @@ private final class UDPSocketSlot: DatagramReceiving {
         guard socket != nil else { return }
         socket?.close()
         socket = nil
-        asker?.closed(self)
+        exchanger?.closed(self)
     }
 }

@@ -70,7 +70,6 @@ struct Damage: Sendable {
         }
     }
 
-    /// Returns the reply for a response.
     func applied(to response: Response) -> Reply {
         var reply = Reply(response: response)
         for kind in later {

@@ -49,7 +49,6 @@ struct Fault: Sendable, Equatable {
         case gzip
     }
 
-    /// Condition of a fault.
     enum Condition: Sendable, Equatable {
         /// Each N-th call that meets the name and path conditions.
         case every(Int)

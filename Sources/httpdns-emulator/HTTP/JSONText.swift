@@ -3,7 +3,6 @@
 /// JSON to send (RFC 8259), with ordered members and with arbitrary number texts.
 enum JSONText: Sendable {
     case string(String)
-    /// Number with its text.
     case number(String)
     case bool(Bool)
     case array([JSONText])

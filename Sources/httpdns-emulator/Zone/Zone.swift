@@ -35,7 +35,6 @@ struct Zone: Sendable {
         var end: String?
     }
 
-    /// Alias.
     private struct Alias: Sendable {
         var target: String
         var ttl: Int

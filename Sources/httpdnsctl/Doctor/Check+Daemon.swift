@@ -6,21 +6,21 @@ extension Check {
     static let unit = Check("unit") { machine in
         guard let unit = machine.unit else { return [.skipped("systemd is not running")] }
         let isUp = machine.status != nil
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         switch unit.active {
-        case "active": verdicts.append(.ok("httpdnsd.service is active"))
-        case "activating", "reloading": verdicts.append(.ok("httpdnsd.service is \(unit.active)"))
+        case "active": results.append(.ok("httpdnsd.service is active"))
+        case "activating", "reloading": results.append(.ok("httpdnsd.service is \(unit.active)"))
         case _ where isUp:
-            verdicts.append(
+            results.append(
                 .warning(
                     "a daemon is running, but not as httpdnsd.service",
                     fix: "stop that daemon, then systemctl enable --now httpdnsd"
                 )
             )
         case "failed":
-            verdicts.append(failed(unit))
+            results.append(failed(unit))
         default:
-            verdicts.append(
+            results.append(
                 .failure(
                     "httpdnsd.service is \(unit.active)",
                     fix: "systemctl enable --now httpdnsd"
@@ -28,14 +28,14 @@ extension Check {
             )
         }
         if unit.active == "active", unit.enabled == "disabled" {
-            verdicts.append(
+            results.append(
                 .warning(
                     "httpdnsd.service does not start at boot",
                     fix: "systemctl enable httpdnsd"
                 )
             )
         }
-        return verdicts
+        return results
     }
 
     /// Explains a failed unit that systemd does not restart, and names the command that restarts
@@ -114,7 +114,7 @@ extension Check {
 
     /// Validity of the settings file, and differences from the settings in force.
     static let settings = Check("settings") { machine in
-        if let rehearsal = machine.rehearsal { return verdicts(on: rehearsal, machine) }
+        if let settingsCheck = machine.settingsCheck { return results(on: settingsCheck, machine) }
         guard machine.hasSettings else {
             return [
                 .warning(
@@ -144,8 +144,9 @@ extension Check {
     }
 
     /// Evaluates the result of `Check` from the daemon, which has the credentials of its unit.
-    private static func verdicts(on rehearsal: ReloadReply, _ machine: MachineFacts) -> [Verdict] {
-        if let first = rehearsal.problems.first {
+    private static func results(on settingsCheck: ReloadReply, _ machine: MachineFacts) -> [Verdict]
+    {
+        if let first = settingsCheck.problems.first {
             let place = first.line > 0 ? "\(first.file):\(first.line):\(first.column)" : first.file
             return [
                 .failure(
@@ -154,11 +155,11 @@ extension Check {
                 )
             ]
         }
-        let pending = rehearsal.changes.map(\.path)
+        let pending = settingsCheck.changes.map(\.path)
         guard pending.isEmpty else {
             let few = pending.prefix(3).joined(separator: ", ") + (pending.count > 3 ? " …" : "")
             let isForReload = pending.contains { path in
-                !rehearsal.needsRestart.contains { path == $0 || path.hasPrefix("\($0).") }
+                !settingsCheck.needsRestart.contains { path == $0 || path.hasPrefix("\($0).") }
             }
             return [
                 .warning(

@@ -6,7 +6,7 @@ import DNSWire
 extension Check {
     /// Reachability of the daemon from containers, which have a loopback interface of their own.
     static let containers = Check("containers") { machine in
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
         let isLoopback =
             !file.nameservers.isEmpty
@@ -21,7 +21,7 @@ extension Check {
                 let isOurs =
                     names.contains { reachable.contains($0) }
                     || reachable.contains { $0 == "0.0.0.0" || $0 == "::" }
-                verdicts.append(
+                results.append(
                     isOurs
                         ? .ok("Docker containers use \(names.joined(separator: ", "))")
                         : .warning(
@@ -33,7 +33,7 @@ extension Check {
                         )
                 )
             } else if isLoopback {
-                verdicts.append(
+                results.append(
                     .warning(
                         "Docker replaces the loopback nameserver with 8.8.8.8 in containers",
                         fix: "listen on 172.17.0.1:53, allow 172.16.0.0/12, and set "
@@ -46,7 +46,7 @@ extension Check {
             let line = kubelet.split(separator: "\n").first { $0.hasPrefix("resolvConf:") }
             let path = line?.split(separator: " ").last.map(String.init) ?? "/etc/resolv.conf"
             if path == "/etc/resolv.conf", isLoopback {
-                verdicts.append(
+                results.append(
                     .failure(
                         "pods get a loopback nameserver from \(path): CoreDNS would query itself",
                         fix: "write a resolv.conf with an address of this machine, and set "
@@ -58,7 +58,7 @@ extension Check {
         if let podman = machine.containerFiles["/etc/containers/containers.conf"] {
             let names = strings(after: "dns_servers", in: podman)
             if !names.isEmpty, !names.contains(where: reachable.contains) {
-                verdicts.append(
+                results.append(
                     .warning(
                         "podman containers use \(names.joined(separator: ", ")), not the daemon",
                         fix:
@@ -68,7 +68,7 @@ extension Check {
                 )
             }
         }
-        return verdicts
+        return results
     }
 
     /// Returns the quoted strings of the list after a key, in JSON or TOML; skips comments.
@@ -89,12 +89,12 @@ extension Check {
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         let fix = "timedatectl set-ntp true"
         for vendor in machine.status?.vendors ?? [] {
             guard let skew = vendor.clockSkewSeconds, abs(skew) >= largestSkew else { continue }
             let side = skew > 0 ? "behind" : "ahead of"
-            verdicts.append(
+            results.append(
                 .warning(
                     "this machine's clock is \(Units.seconds(abs(skew))) \(side) \(vendor.name)'s",
                     fix: fix
@@ -102,9 +102,9 @@ extension Check {
             )
         }
         switch machine.isClockSynchronised {
-        case true?: if verdicts.isEmpty { verdicts.append(.ok("synchronized")) }
+        case true?: if results.isEmpty { results.append(.ok("synchronized")) }
         case false?:
-            verdicts.append(
+            results.append(
                 .warning(
                     "the clock is not synchronized; signatures and certificates depend on it",
                     fix: fix
@@ -112,7 +112,7 @@ extension Check {
             )
         case nil: break
         }
-        return verdicts
+        return results
     }
 
     static let certificates = Check("certificates") { machine in

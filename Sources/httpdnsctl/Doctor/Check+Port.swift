@@ -7,7 +7,7 @@ extension Check {
     /// Processes that have port 53 open.
     static let port = Check("port-53") { machine in
         let daemon = machine.status?.pid
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         var isOurs = false
         var seen: Set<String> = []
         for socket in machine.sockets {
@@ -17,16 +17,16 @@ extension Check {
             }
             let what = "\(place(socket)) is used by \(holder(socket, isRoot: machine.isRoot))"
             guard seen.insert(what).inserted else { continue }
-            if isInTheWay(socket, of: machine) {
-                verdicts.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
+            if occupiesPort(socket, of: machine) {
+                results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if socket.process != nil || machine.isRoot {
-                verdicts.append(.ok(what + ", next to the daemon"))
+                results.append(.ok(what + ", next to the daemon"))
             }
         }
-        if isOurs { verdicts.insert(.ok("the daemon uses port 53"), at: 0) }
-        if verdicts.isEmpty, machine.sockets.isEmpty {
+        if isOurs { results.insert(.ok("the daemon uses port 53"), at: 0) }
+        if results.isEmpty, machine.sockets.isEmpty {
             let isElsewhere = machine.status.map { !$0.listeners.isEmpty } ?? false
-            verdicts.append(
+            results.append(
                 isElsewhere
                     ? .warning(
                         "port 53 is not in use; the daemon listens on "
@@ -36,13 +36,13 @@ extension Check {
                     : .failure("port 53 is not in use", fix: "systemctl enable --now httpdnsd")
             )
         }
-        return verdicts
+        return results
     }
 
     /// Returns true if the socket of another process prevents a listener of the daemon.
     ///
     /// The kernel refuses to bind an address if the wildcard address is bound, and the reverse.
-    private static func isInTheWay(
+    private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts
     ) -> Bool {
@@ -97,23 +97,23 @@ extension Check {
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         var good: [String] = []
         for answer in machine.answers {
             let place = "\(answer.server) over \(answer.transport.rawValue)"
             switch answer.outcome {
             case .answer(.noError, _): good.append(place)
             case .answer(.refused, _):
-                verdicts.append(
+                results.append(
                     .failure(
                         "\(place) refuses this machine",
                         fix: "add this machine's addresses to allow in httpdnsd.yaml"
                     )
                 )
             case .answer(let code, _):
-                verdicts.append(.failure("\(place) answers \(code)", fix: "journalctl -u httpdnsd"))
+                results.append(.failure("\(place) answers \(code)", fix: "journalctl -u httpdnsd"))
             case .silence:
-                verdicts.append(
+                results.append(
                     .failure(
                         "\(place) does not answer",
                         fix:
@@ -121,14 +121,14 @@ extension Check {
                     )
                 )
             case .fault(let fault):
-                verdicts.append(
+                results.append(
                     .failure("\(place): \(fault)", fix: "systemctl enable --now httpdnsd")
                 )
             }
         }
         if !good.isEmpty {
-            verdicts.insert(.ok("answers received from " + good.joined(separator: ", ")), at: 0)
+            results.insert(.ok("answers received from " + good.joined(separator: ", ")), at: 0)
         }
-        return verdicts
+        return results
     }
 }

@@ -33,13 +33,13 @@ extension Check {
 
     /// Returns warnings about a resolv.conf that points to the daemon.
     private static func options(_ file: ResolvConfText, _ machine: MachineFacts) -> [Verdict] {
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         let others = file.nameservers.prefix(ResolvConfText.maximumServers).filter {
             !machine.isDaemon($0)
         }
         if !others.isEmpty {
             let list = others.joined(separator: ", ")
-            verdicts.append(
+            results.append(
                 file.options.contains("rotate")
                     ? .failure(
                         "'rotate' sends some queries to \(list)",
@@ -56,7 +56,7 @@ extension Check {
             let value = parts.count == 2 ? Int(parts[1]) : nil
             switch (parts.first, value) {
             case ("ndots", let dots?) where dots > 1 && !file.search.isEmpty:
-                verdicts.append(
+                results.append(
                     .warning(
                         "ndots:\(dots) makes glibc try \(file.search.count) search domains "
                             + "before the name",
@@ -64,20 +64,20 @@ extension Check {
                     )
                 )
             case ("timeout", let seconds?) where seconds < 2:
-                verdicts.append(
+                results.append(
                     .warning(
                         "timeout:\(seconds) is too short for names that resolve slowly",
                         fix: "set timeout:2 or more"
                     )
                 )
             case ("use-vc", _):
-                verdicts.append(
+                results.append(
                     .warning("use-vc opens a TCP connection per name", fix: "remove use-vc")
                 )
             default: break
             }
         }
-        return verdicts
+        return results
     }
 
     /// Returns true if systemd-resolved forwards to the daemon, by our drop-in or another setting.
@@ -159,13 +159,13 @@ extension Check {
 
     /// Programs that cache answers between getaddrinfo and the daemon.
     static let nameCache = Check("name-cache") { machine in
-        var verdicts: [Verdict] = []
+        var results: [Verdict] = []
         let nscd = machine.processes.intersection(["nscd", "unscd"]).sorted()
         let keeps = (machine.nscd ?? "").split(separator: "\n").contains { line in
             line.split { $0 == " " || $0 == "\t" }.starts(with: ["enable-cache", "hosts", "no"])
         }
         if let name = nscd.first, !keeps {
-            verdicts.append(
+            results.append(
                 .warning(
                     "\(name) caches answers, which httpdnsctl flush does not remove",
                     fix: "'enable-cache hosts no' in /etc/nscd.conf, then systemctl restart \(name)"
@@ -176,14 +176,14 @@ extension Check {
             (machine.nsswitch ?? "").split(separator: "\n")
             .last { $0.hasPrefix("hosts:") }?.split { $0 == " " || $0 == "\t" } ?? []
         if machine.processes.contains("sssd_nss"), services.contains("sss") {
-            verdicts.append(
+            results.append(
                 .warning(
                     "the hosts line uses sssd",
                     fix: "remove sss from the hosts line of /etc/nsswitch.conf"
                 )
             )
         }
-        return verdicts
+        return results
     }
 
     /// A getaddrinfo call that takes longer is slow if the answer is local or cached.

@@ -12,13 +12,13 @@ struct Gatherer {
 
     let client: ControlClient
 
-    var wishes = Wishes()
+    var options = Options()
 
     /// Called before each step that can take long.
     var progress: (String) -> Void = { _ in }
 
     /// Options of the user.
-    struct Wishes {
+    struct Options {
         /// Name for getaddrinfo; nil for a name below `test.`.
         var name: Name?
         /// True to query unassigned addresses.
@@ -31,10 +31,10 @@ struct Gatherer {
 
     private let deadline = ContinuousClock.now.advanced(by: Self.limit)
 
-    init(tree: FileTree, client: ControlClient, wishes: Wishes) {
+    init(tree: FileTree, client: ControlClient, options: Options) {
         self.tree = tree
         self.client = client
-        self.wishes = wishes
+        self.options = options
     }
 
     func facts() throws(Failure) -> MachineFacts {
@@ -58,7 +58,8 @@ struct Gatherer {
             progress("querying the daemon")
             machine.daemon = SetupVerb.status(of: client)
         }
-        machine.settingsPath = wishes.settings ?? settingsOfDaemon(machine) ?? MachineFacts.settings
+        machine.settingsPath =
+            options.settings ?? settingsOfDaemon(machine) ?? MachineFacts.settings
         machine.hasSettings = tree.exists(machine.settingsPath)
         machine.secrets = secrets(in: machine.settingsPath)
         guard machine.isLive else { return machine }
@@ -72,15 +73,17 @@ struct Gatherer {
         progress("testing getaddrinfo")
         machine.lookup = lookup(machine)
         progress("checking the settings")
-        if wishes.settings == nil, machine.status != nil { machine.rehearsal = rehearsal() }
-        if machine.rehearsal == nil, machine.isRoot, machine.hasSettings {
+        if options.settings == nil, machine.status != nil {
+            machine.settingsCheck = settingsCheck()
+        }
+        if machine.settingsCheck == nil, machine.isRoot, machine.hasSettings {
             machine.settings = Subprocess.run(
                 ["httpdnsd", "--config", machine.settingsPath, "--check"],
                 within: left(.seconds(3))
             ).flatMap { $0.status == nil ? nil : $0 }
         }
         machine.isClockSynchronised = ClockState.isSynchronised
-        if wishes.usesNetwork {
+        if options.usesNetwork {
             progress("querying unassigned addresses")
             machine.interceptors = interceptors()
         }
@@ -165,10 +168,10 @@ struct Gatherer {
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
         // The daemon answers names below `test.` locally (RFC 6761 §6.2).
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
-        let name = wishes.name ?? (try? Name("httpdnsctl-\(label).test"))
+        let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))
         guard let name else { return nil }
         var lookup = MachineFacts.SystemLookup(name: name.text)
-        let before = wishes.name == nil ? answeredLocally() : nil
+        let before = options.name == nil ? answeredLocally() : nil
         guard
             let outcome = Subprocess.run(
                 ["getent", "ahosts", name.text],
@@ -184,7 +187,7 @@ struct Gatherer {
         if let before, let after = answeredLocally() {
             lookup.seenByDaemon = after >= before ? after - before : 0
         }
-        if wishes.name != nil, let server = machine.servers.first, machine.status != nil {
+        if options.name != nil, let server = machine.servers.first, machine.status != nil {
             lookup.expected = addresses(of: name, from: server)
         }
         return lookup
@@ -202,7 +205,7 @@ struct Gatherer {
     }
 
     /// Queries the result of `Check`; nil if this user has no permission.
-    private func rehearsal() -> ReloadReply? {
+    private func settingsCheck() -> ReloadReply? {
         guard let reply = try? client.call(.check, CheckRequest()) else { return nil }
         return try? reply.checked(as: ReloadReply.self)
     }

@@ -55,7 +55,7 @@ struct MachineFacts: Sendable {
     var socketPath = Product.defaultSocket
 
     /// Result of `Check` from the daemon; nil if it was not or could not be called.
-    var rehearsal: ReloadReply?
+    var settingsCheck: ReloadReply?
 
     /// Result of `httpdnsd --check`; nil if it could not be run.
     var settings: Subprocess.Outcome?
@@ -80,7 +80,6 @@ struct MachineFacts: Sendable {
 
     // MARK: - Parts
 
-    /// Answer of a listener.
     struct ListenerAnswer: Equatable, Sendable {
         var server: ServerAddress
         var transport: Probe.Transport

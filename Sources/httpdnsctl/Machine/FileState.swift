@@ -18,7 +18,6 @@ struct FileState: Codable, Equatable, Sendable {
     /// Modification time of a regular file, restored but not compared.
     var modified: Moment?
 
-    /// Kinds of files.
     enum Kind: String, Codable, Sendable {
         case absent
         case file

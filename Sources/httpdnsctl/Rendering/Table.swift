@@ -2,7 +2,6 @@
 
 /// Table with aligned columns.
 struct Table {
-    /// A column.
     struct Column {
         let title: String
 
@@ -10,7 +9,6 @@ struct Table {
         let isNumeric: Bool
     }
 
-    /// A cell.
     struct Cell: ExpressibleByStringLiteral {
         let text: String
 

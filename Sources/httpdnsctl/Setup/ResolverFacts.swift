@@ -16,7 +16,7 @@ struct ResolverFacts: Sendable {
     /// True if the file is a mount point, as in containers, so that it cannot be replaced.
     var isMounted = false
 
-    /// Existing paths among `Paths.telling`.
+    /// Existing paths among `Paths.indicators`.
     var present: Set<String> = []
 
     /// Names of the running programs, at most 15 octets each; nil if unknown, as in a machine
@@ -51,7 +51,7 @@ struct ResolverFacts: Sendable {
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
 
         /// Paths whose existence identifies a manager.
-        static let telling = [
+        static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
             resolvedStart,
@@ -83,7 +83,7 @@ extension ResolverFacts {
         case .file: text = resolvConf.text
         case .absent, .other: break
         }
-        present = Set(Paths.telling.filter(tree.exists))
+        present = Set(Paths.indicators.filter(tree.exists))
         let programs = tree.names(in: "/proc").filter { Int($0) != nil }
             .compactMap { tree.text("/proc/\($0)/comm") }.map { String($0.prefix { $0 != "\n" }) }
         running = programs.isEmpty ? nil : Set(programs)

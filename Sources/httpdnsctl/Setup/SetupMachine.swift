@@ -15,7 +15,6 @@ struct SetupMachine {
     /// Time limit of a command; services restart within a second or two.
     private static let commandLimit = Duration.seconds(30)
 
-    /// Result of a setup.
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"

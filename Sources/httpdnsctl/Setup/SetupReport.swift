@@ -19,7 +19,6 @@ struct SetupReport: Encodable {
     /// A changed file.
     struct Change: Encodable {
         var path: String
-        /// Kinds of the file before and after.
         var before, after: FileState.Kind
         var diff: [String]
     }

@@ -69,7 +69,7 @@ struct DoctorVerb: Verb {
         var gatherer = Gatherer(
             tree: FileTree(root: root),
             client: client,
-            wishes: Gatherer.Wishes(
+            options: Gatherer.Options(
                 name: name.flatMap { try? Name($0) },
                 usesNetwork: network,
                 settings: config

@@ -35,7 +35,6 @@ struct RandomMessages {
         return name
     }
 
-    /// Returns a random question.
     mutating func question() -> Question {
         Question(name: name(), type: RecordType(rawValue: random.next16()))
     }

@@ -99,7 +99,6 @@ private struct SnapshotOracle {
         }
     }
 
-    /// All entries of the cache.
     private var entries: [CacheEntry] {
         var names: Set<Name> = []
         cache.remove(now: start) { name, _, _, _ in

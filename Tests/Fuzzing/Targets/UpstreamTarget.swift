@@ -17,7 +17,7 @@ extension FuzzTarget {
         )
         let exchange = UpstreamOracle.exchange(query, draw: 1)
         let reply = UpstreamOracle.forge(Array(input.rest), knows, exchange.message)
-        try UpstreamOracle.judge(reply, query, exchange)
+        try UpstreamOracle.validate(reply, query, exchange)
     }
 }
 
@@ -59,7 +59,7 @@ private enum UpstreamOracle {
 
     /// Checks that an accepted reply has QR and the query's ID and question, and that no other
     /// query accepts it.
-    static func judge(
+    static func validate(
         _ octets: [UInt8],
         _ query: ForwardedQuery,
         _ exchange: UpstreamExchange
@@ -67,7 +67,7 @@ private enum UpstreamOracle {
         let end = 12 + query.question.name.octets.count + 4
         let isOurs = octets.count >= end && octets[..<2] == exchange.message[..<2]
         let message = try? Message(parsing: octets)
-        switch exchange.judge(octets) {
+        switch exchange.validate(octets) {
         case .foreign:
             guard let message else { return }
             let isReply =
@@ -101,7 +101,7 @@ private enum UpstreamOracle {
         others[1].question.recordClass = .ch
         others[2].question.name = name.parent ?? .root
         for exchange in others.map({ exchange($0, draw: 1) }) + [exchange(query, draw: 2)] {
-            guard case .foreign = exchange.judge(octets) else {
+            guard case .foreign = exchange.validate(octets) else {
                 throw Finding(description: "accepted as the reply to \(exchange.message)")
             }
         }

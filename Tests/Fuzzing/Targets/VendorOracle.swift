@@ -14,7 +14,6 @@ struct VendorOracle {
     /// The query names of all vendor calls.
     static let names = ["www.example.com", "example.org"].compactMap { try? Name($0) }
 
-    /// A server of the vendor.
     private static let server = SocketAddress("192.0.2.1:80")
 
     /// Parses `body` as the reply to lookups of each kind.

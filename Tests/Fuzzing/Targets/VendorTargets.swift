@@ -35,10 +35,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Baidu's JSON.
     static let baidu = json("baidu") { try Baidu(account: "1", secret: Secret("a")) }
 
-    /// Volcengine's JSON.
     static let volcengine = json("volcengine") { try Volcengine(account: "1", secret: Secret("a")) }
 
     /// The JSON of public resolvers.

@@ -72,7 +72,6 @@ final class Namespace: Sendable {
         }
     }
 
-    /// Runs a program in the namespace to its end.
     func run(_ program: String, _ arguments: [String]) throws -> Child.End {
         let (program, arguments) = command(program, arguments)
         return try Child(program, arguments).end()

@@ -109,7 +109,6 @@ final class TestNginx: Sendable {
         /// Protocol version, such as `HTTP/2.0`.
         let httpVersion: String
 
-        /// Number of the connection.
         let connection: String
 
         /// Value of `Host` or `:authority`, without the port.

@@ -5,6 +5,5 @@
 var patience: ContinuousClock.Instant { Clock.now + .seconds(300) }
 
 extension HTTPReply {
-    /// The body as text.
     var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -41,7 +41,7 @@ final class ResolverHarness {
     private final class Box {
         weak var harness: ResolverHarness?
     }
-    private let probing = Box()
+    private let prober = Box()
 
     /// Errors of the test script.
     private var mistakes: [any Error] = []
@@ -101,14 +101,14 @@ final class ResolverHarness {
             },
             policy: policy,
             answers: answers,
-            probe: { [probing] target, deadline in
-                await probing.harness?.attempt(target, deadline) ?? false
+            probe: { [prober] target, deadline in
+                await prober.harness?.attempt(target, deadline) ?? false
             },
             freshness: freshness,
             cache: cache,
             clocks: world.clocks
         )
-        probing.harness = self
+        prober.harness = self
         upstream?.world = world
         upstream?.note = { [unowned self] query in
             note("\(upstream?.name ?? "") \(query.question.type)")
@@ -233,7 +233,7 @@ extension ResolverHarness {
             octets.withMutableRawSpan { table.answer(facts, in: &$0, limit: 1232, now: now) }
         }
         guard let hit else { return nil }
-        if hit.wantsRefresh { resolver.refreshing.refresh(query) }
+        if hit.wantsRefresh { resolver.prefetcher.refresh(query) }
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 

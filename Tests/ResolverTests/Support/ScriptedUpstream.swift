@@ -117,7 +117,6 @@ extension ScriptedUpstream {
         }
     }
 
-    /// Returns an upstream that fails.
     static func failing(
         _ error: UpstreamError,
         after delay: Duration = .milliseconds(10)

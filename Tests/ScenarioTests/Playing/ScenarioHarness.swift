@@ -90,10 +90,10 @@ extension ScenarioHarness {
 
 extension ScenarioHarness {
     /// Starts the prefetch, as the daemon does before it answers clients.
-    func begin() { resolver.refreshing.start() }
+    func begin() { resolver.prefetcher.start() }
 
     /// Stops the prefetch, as the daemon does before it stops.
-    func end() { resolver.refreshing.stop() }
+    func end() { resolver.prefetcher.stop() }
 
     /// Reports a network change.
     func networkChanged() { daemon.network.react(to: "another network") }

@@ -76,7 +76,7 @@ final class WireTransport: UpstreamTransport {
             let start = network.world.now
             waiting: for reply in replies {
                 try await wait(until: start + reply.after, deadline)
-                switch exchange.judge(reply.octets) {
+                switch exchange.validate(reply.octets) {
                 case .reply(let message): return message
                 case .foreign: foreignReplies += 1
                 case .truncated, .caseLost:

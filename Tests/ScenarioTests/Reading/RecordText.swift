@@ -5,7 +5,6 @@ import DNSWire
 ///
 /// Data of other types is written as `\# 3 010203` (RFC 3597 §5).
 enum RecordText {
-    /// Error in the text of a record.
     struct Fault: Error {
         var message: String
     }

@@ -68,7 +68,6 @@ extension Scenario {
 // MARK: - What happens
 
 extension Scenario {
-    /// A step.
     struct Step: Sendable {
         var place: Place
         var number: Int

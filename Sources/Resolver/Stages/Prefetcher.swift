@@ -10,12 +10,12 @@ package import Net
 /// answer is refreshed once, and only if it is in demand; vendor calls have a budget per minute;
 /// nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
-package final class Refreshing {
+package final class Prefetcher {
     private let rule: Freshness.Prefetch?
     private let routes: RouteTable
-    private let overrides: LocalAnswers
-    private let merging: SingleFlight
-    private let books: ResolverStatistics
+    private let localAnswers: LocalAnswers
+    private let singleFlight: SingleFlight
+    private let statistics: ResolverStatistics
     private let cache: AnswerCache
     private let clocks: Clocks
 
@@ -33,23 +33,23 @@ package final class Refreshing {
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
     /// Counters.
-    package var numbers: RefreshNumbers { books.refreshes }
+    package var numbers: RefreshNumbers { statistics.refreshes }
 
     /// Creates the component; `start` begins to refresh the names of the rule.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
-        overrides: LocalAnswers,
-        merging: SingleFlight,
-        books: ResolverStatistics,
+        localAnswers: LocalAnswers,
+        singleFlight: SingleFlight,
+        statistics: ResolverStatistics,
         cache: AnswerCache,
         clocks: Clocks
     ) {
         self.rule = rule
         self.routes = routes
-        self.overrides = overrides
-        self.merging = merging
-        self.books = books
+        self.localAnswers = localAnswers
+        self.singleFlight = singleFlight
+        self.statistics = statistics
         self.cache = cache
         self.clocks = clocks
         window = CallWindow(limit: rule?.budgetPerMinute ?? 0)
@@ -74,7 +74,7 @@ package final class Refreshing {
 
     // MARK: - Always kept
 
-    /// Starts refreshing the names of the rule.
+    /// Starts to refresh the names of the rule.
     package func start() {
         isKeeping = true
         lookAtNames(clocks.now())
@@ -88,7 +88,7 @@ package final class Refreshing {
     }
 
     /// Continues in place of `old`, with its budget window and failure counts.
-    func takeOver(from old: Refreshing) {
+    func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
         guard old.isKeeping else { return }
@@ -133,7 +133,7 @@ package final class Refreshing {
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
             // Static hosts and `aaaa: suppress` answer this question; both can change later.
-            guard !overrides.cover(query.question) else { continue }
+            guard !localAnswers.cover(query.question) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
         }
@@ -149,7 +149,7 @@ package final class Refreshing {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// Returns the time for refreshing the cached answer; nil if it is due now or not cached.
+    /// Returns the refresh time of the cached answer; nil if it is due now or not cached.
     private func refreshTime(_ query: Query) -> ContinuousClock.Instant? {
         let now = clocks.now()
         guard let rule,
@@ -186,32 +186,32 @@ package final class Refreshing {
             name: query.question.name,
             type: isPaired ? nil : query.question.type
         )
-        guard !merging.isAsking(query), !underWay.contains(subject) else { return .refrained }
+        guard !singleFlight.isAsking(query), !underWay.contains(subject) else { return .refrained }
         if !vendors.isEmpty {
             guard vendors.contains(where: { $0.statistics.state == .open }) else {
-                books.refreshes.held += 1
+                statistics.refreshes.held += 1
                 return .refrained
             }
             guard window.take(clocks.now()) else {
-                books.refreshes.overBudget += 1
+                statistics.refreshes.overBudget += 1
                 return .refrained
             }
         }
         underWay.insert(subject)
-        books.refreshes.started += 1
+        statistics.refreshes.started += 1
         let now = clocks.now()
         let finding = await withCheckedContinuation { continuation in
             let deadline = now + ResolverLimits.total
-            merging.ask(query, match, for: nil, now: now, deadline: deadline) {
+            singleFlight.ask(query, match, for: nil, now: now, deadline: deadline) {
                 continuation.resume(returning: $0)
             }
         }
         underWay.remove(subject)
         guard !finding.resolution.isFailure else {
-            books.refreshes.failed += 1
+            statistics.refreshes.failed += 1
             return .failed
         }
-        books.refreshes.done += 1
+        statistics.refreshes.done += 1
         return .done
     }
 }

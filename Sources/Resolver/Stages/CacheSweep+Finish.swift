@@ -9,7 +9,7 @@ extension CacheSweep {
     @ServiceLoop
     package consuming func finish(_ clocks: Clocks) async -> Int {
         while step(now: clocks.now()) {
-            if !isLate { await clocks.lull() }
+            if !isLate { await clocks.pause() }
         }
         return count
     }
@@ -20,7 +20,7 @@ extension Clocks {
     ///
     /// A step takes about as long: the lock is free half of the time.
     @ServiceLoop
-    package func lull() async {
+    package func pause() async {
         do {
             try await sleep(now() + .microseconds(50))
         } catch {

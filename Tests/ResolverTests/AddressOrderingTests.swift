@@ -10,7 +10,7 @@ import Upstream
 @testable import Resolver
 
 @Suite("Address order by connect time, fastest first")
-struct OrderingTests {
+struct AddressOrderingTests {
     init() { ServiceLoop.start() }
 
     private static func policy(_ rules: AnswerPolicy.ProbeRule...) -> AnswerPolicy {
@@ -168,8 +168,8 @@ struct OrderingTests {
         #expect(harness.tried.count <= 10 * 8)
         #expect(!harness.tried.isEmpty)
         await harness.world.advance(by: .seconds(600))
-        #expect(harness.tried.count <= 2 * (Probing.queueLimit + Probing.lanes))
-        #expect(harness.tried.count >= 2 * Probing.queueLimit)
+        #expect(harness.tried.count <= 2 * (AddressProber.queueLimit + AddressProber.concurrency))
+        #expect(harness.tried.count >= 2 * AddressProber.queueLimit)
     }
 
     // MARK: - The ranking

@@ -8,17 +8,17 @@ internal import Net
 /// Runs after the answer was cached, because most clients are answered from the cache.  No answer
 /// waits for measurements: the first answer keeps the order in which it was received.
 @ServiceLoop
-final class Ordering {
+final class AddressOrdering {
     private let rules: [AnswerPolicy.ProbeRule]
-    private let probing: Probing
+    private let prober: AddressProber
     private let clocks: Clocks
 
     /// Creates the stage.
     ///
     /// - Parameter rules: names to order; if empty, the names that vendors answer.
-    init(_ rules: [AnswerPolicy.ProbeRule], probing: Probing, clocks: Clocks) {
+    init(_ rules: [AnswerPolicy.ProbeRule], prober: AddressProber, clocks: Clocks) {
         self.rules = rules
-        self.probing = probing
+        self.prober = prober
         self.clocks = clocks
     }
 
@@ -52,7 +52,7 @@ final class Ordering {
         let places = message.answers.indices.filter { message.answers[$0].type == question.type }
         let addresses = places.compactMap { message.answers[$0].data.address }
         guard addresses.count > 1 else { return }
-        let ordered = probing.ranking.ordered(addresses, port: port, now: clocks.now())
+        let ordered = prober.ranking.ordered(addresses, port: port, now: clocks.now())
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
@@ -71,8 +71,8 @@ final class Ordering {
             resolution = inOrder
         }
         guard resolution.lifetime > 0 else { return }
-        probing.order(
-            Probing.Job(
+        prober.order(
+            AddressProber.Job(
                 question: question,
                 variant: resolution.variant,
                 addresses: addresses,

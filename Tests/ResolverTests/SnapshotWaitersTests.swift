@@ -8,7 +8,7 @@ import Testing
 @testable import Resolver
 
 @Suite("Queries that arrive while the snapshot is loaded")
-struct RestoringTests {
+struct SnapshotWaitersTests {
     init() { ServiceLoop.start() }
 
     /// Returns a resolver with unresponsive vendors and upstreams that loads a snapshot.
@@ -23,7 +23,7 @@ struct RestoringTests {
         for number in 1...2 { harness.faults["tencent \(number)"] = fault }
         harness.snapshot = harness.takeSnapshot()
         harness.emptyCache()
-        harness.resolver.restoring.begin()
+        harness.resolver.snapshotWaiters.begin()
         return harness
     }
 
@@ -43,7 +43,7 @@ struct RestoringTests {
         await harness.world.advance(by: .seconds(1))
         #expect(asked.errand.value == nil)
         try harness.load()
-        harness.resolver.restoring.end()
+        harness.resolver.snapshotWaiters.end()
         #expect(
             try await harness.story(of: asked).contains(
                 """
@@ -62,7 +62,7 @@ struct RestoringTests {
         let asked = harness.begin("www.example.com")
         await harness.world.advance(by: .milliseconds(50))
         try harness.load()
-        harness.resolver.restoring.end()
+        harness.resolver.snapshotWaiters.end()
         #expect(
             try await begins(harness, asked, "NOERROR from tencent/192.0.2.11:443 after 300 ms")
         )
@@ -75,7 +75,7 @@ struct RestoringTests {
         let asked = harness.begin("www.example.com")
         await harness.world.advance(by: .milliseconds(50))
         try harness.load()
-        harness.resolver.restoring.end()
+        harness.resolver.snapshotWaiters.end()
         let story = try await harness.story(of: asked)
         #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 50 ms"))
         #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
@@ -104,7 +104,7 @@ struct RestoringTests {
         #expect(other.errand.value == nil)
         #expect(harness.cached("four.example.com").isEmpty)
         try harness.load()
-        harness.resolver.restoring.end()
+        harness.resolver.snapshotWaiters.end()
         #expect(
             try await begins(harness, asked, "NOERROR from tencent/192.0.2.11:443 after 100 ms")
         )
@@ -130,7 +130,7 @@ struct RestoringTests {
         let asked = harness.begin("www.example.com")
         await harness.world.advance(by: .milliseconds(100))
         try harness.load()
-        harness.resolver.restoring.end()
+        harness.resolver.snapshotWaiters.end()
         let story = try await harness.story(of: asked)
         #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 200 ms"))
         #expect(!story.contains("EDE 3"))

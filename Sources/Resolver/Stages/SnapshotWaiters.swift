@@ -7,7 +7,7 @@ package import Net
 /// A client gets the answer of the snapshot as soon as the entry is loaded.  It gets a failure only
 /// at its deadline, or if the snapshot has no answer.
 @ServiceLoop
-package final class Restoring {
+package final class SnapshotWaiters {
     /// A waiting client and its query.
     private struct Client {
         let query: Query
@@ -24,7 +24,7 @@ package final class Restoring {
         var failure: Resolution?
     }
 
-    private let patience: ServeStale
+    private let serveStale: ServeStale
     private let clocks: Clocks
     private var clients: [Int: Client] = [:]
     private var last = 0
@@ -37,8 +37,8 @@ package final class Restoring {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    init(_ patience: ServeStale, clocks: Clocks) {
-        self.patience = patience
+    init(_ serveStale: ServeStale, clocks: Clocks) {
+        self.serveStale = serveStale
         self.clocks = clocks
     }
 
@@ -101,9 +101,9 @@ package final class Restoring {
     private func look(_ number: Int, now: ContinuousClock.Instant) {
         guard var client = clients[number] else { return }
         if client.restored == nil,
-            let found = patience.lastResort(client.query, client.match, now: now)
+            let found = serveStale.lastResort(client.query, client.match, now: now)
         {
-            client.restored = (found, found.patience.map { client.began + $0 } ?? now)
+            client.restored = (found, found.delay.map { client.began + $0 } ?? now)
             clients[number] = client
         }
         if let restored = client.restored {

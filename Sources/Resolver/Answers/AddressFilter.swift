@@ -2,7 +2,7 @@
 internal import DNSWire
 
 /// Filter for the addresses in an upstream's answer; a pure function.
-struct Shaping {
+struct AddressFilter {
     /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
         case theirs

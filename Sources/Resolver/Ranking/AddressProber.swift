@@ -8,7 +8,7 @@ package import Net
 /// No answer waits for a measurement.  The load is bounded: few names at a time, each server once
 /// in 5 min; answers that do not fit into the queue keep their order.
 @ServiceLoop
-package final class Probing {
+package final class AddressProber {
     /// Connects to a server before a deadline; returns true if the server accepted.
     package typealias Probe =
         @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: ContinuousClock.Instant) async ->
@@ -26,15 +26,15 @@ package final class Probing {
     static let queueLimit = 256
 
     /// Number of names that are measured concurrently.
-    static let lanes = 4
+    static let concurrency = 4
 
     /// Number of servers per name that are measured.
     static let addressLimit = 8
 
     /// Timeout of a measurement; slower servers count as unreachable.
-    static let patience: Duration = .seconds(1)
+    static let timeout: Duration = .seconds(1)
 
-    /// Pause of a lane after each server, which limits all lanes to 40 servers/s.
+    /// Pause of a lane after each server, which limits all concurrency to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -43,7 +43,7 @@ package final class Probing {
     private let cache: AnswerCache
     private let clocks: Clocks
     private var queue: [Job] = []
-    private var busyLanes = 0
+    private var running = 0
 
     /// Measurements in flight, shared by all names with the same server.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
@@ -71,11 +71,11 @@ package final class Probing {
             return
         }
         queue.append(job)
-        guard busyLanes < Self.lanes else { return }
-        busyLanes += 1
+        guard running < Self.concurrency else { return }
+        running += 1
         ServiceLoop.task { [self] in
             while !queue.isEmpty { await run(queue.removeFirst()) }
-            busyLanes -= 1
+            running -= 1
         }
     }
 
@@ -114,7 +114,7 @@ package final class Probing {
 
     private func attempt(_ target: AddressRanking.Target) async {
         let (start, before) = (clocks.now(), networksLeft)
-        let isReached = await probe(target, start + Self.patience)
+        let isReached = await probe(target, start + Self.timeout)
         guard before == networksLeft else { return }
         let end = clocks.now()
         ranking.note(target, isReached ? end - start : nil, now: end)
