@@ -11,8 +11,6 @@ import Testing
 
 @Suite("Permissions on the control socket")
 struct ControlAccessTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a peer with a user and a primary group.
     func peer(uid: UInt32, gid: UInt32) -> StreamConnection.Credentials {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)

@@ -8,8 +8,6 @@ import Testing
 
 @Suite("Control server", .timeLimit(.minutes(15)))
 struct ControlServerTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a call without parameters.
     func call(_ method: String) -> String { #"{"method":"io.httpdnsd.Control.\#(method)"}"# }
 

@@ -15,8 +15,6 @@ struct QueryLogTests {
     private let diary = LogRecorder()
     private let recent = RecentQueries()
 
-    init() { ServiceLoop.start() }
-
     /// Records queries as an answering thread does.
     private func note(_ count: Int) throws {
         let name = Array(try Name("www.example.com").octets)

@@ -8,8 +8,6 @@ import Testing
 
 @Suite("Foreign Varlink clients", .timeLimit(.minutes(15)))
 struct VarlinkClientTests {
-    init() { ServiceLoop.start() }
-
     /// A Varlink client in Python with expectations about the daemon.
     static let script = """
         import json, socket, sys

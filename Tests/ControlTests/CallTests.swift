@@ -25,10 +25,16 @@ struct CallTests {
             "", " ", "{", "[]", "null", "1", #""method""#, "{}", #"{"method":1}"#,
             #"{"method":"a","parameters":[]}"#, #"{"method":"a","more":"yes"}"#,
             #"{"method":"a"} {"method":"b"}"#, "\u{FEFF}\u{FEFF}{}", "GET / HTTP/1.1\r\n",
-            String(repeating: "[", count: 60_000), String(repeating: #"{"a":"#, count: 10_000),
         ]
     )
-    func malformed(_ text: String) {
+    func malformed(_ text: String) { expectMalformed(text) }
+
+    @Test("deeply nested JSON is malformed", arguments: [("[", 60_000), (#"{"a":"#, 10_000)])
+    func nested(_ opening: String, _ depth: Int) {
+        expectMalformed(String(repeating: opening, count: depth))
+    }
+
+    private func expectMalformed(_ text: String) {
         #expect {
             try call(text)
         } throws: { error in

@@ -10,8 +10,6 @@ import Testing
 
 @Suite("Acceleration that the machine does not offer")
 struct AcceleratorTests {
-    init() { ServiceLoop.start() }
-
     /// Starts an accelerator on a machine without CAP_BPF, and returns the lines of its log.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {

@@ -18,7 +18,6 @@ struct CacheFileTests {
     var path: String { folder.path + "/cache.snapshot" }
 
     init() throws {
-        ServiceLoop.start()
         folder = try TemporaryFolder()
     }
 

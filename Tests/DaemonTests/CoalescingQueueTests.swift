@@ -6,8 +6,6 @@ import Testing
 
 @Suite("Coalescing of reload requests")
 struct CoalescingQueueTests {
-    init() { ServiceLoop.start() }
-
     @ServiceLoop
     private final class Work {
         private(set) var begun = 0

@@ -13,8 +13,6 @@ import Testing
 
 @Suite("Hosts files", .timeLimit(.minutes(15)))
 struct HostsFilesTests {
-    init() { ServiceLoop.start() }
-
     // MARK: - Lines
 
     private static func addresses(of name: String, in text: String) throws -> [String]? {

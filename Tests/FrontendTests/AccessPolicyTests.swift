@@ -8,8 +8,6 @@ import Testing
 
 @Suite("Access policy")
 struct AccessPolicyTests {
-    init() { ServiceLoop.start() }
-
     @Test("a worker applies an access policy that was set before the query arrived")
     @ServiceLoop
     func rules() async throws {

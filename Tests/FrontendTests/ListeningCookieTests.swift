@@ -7,8 +7,6 @@ import Testing
 
 @Suite("DNS cookies of a listener (RFC 7873 §5.2, RFC 9018)", .timeLimit(.minutes(15)))
 struct ListeningCookieTests {
-    init() { ServiceLoop.start() }
-
     private static let client = Array("cookie/8".utf8)
     private static let terms = CookieTerms(
         secrets: CookieSecrets(CookieSecret(low: 1, high: 2)),

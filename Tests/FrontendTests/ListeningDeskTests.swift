@@ -9,8 +9,6 @@ import Testing
 
 @Suite("Queries that workers hand to the service loop", .timeLimit(.minutes(15)))
 struct ListeningDeskTests {
-    init() { ServiceLoop.start() }
-
     @ServiceLoop
     private static func reply(
         _ octets: [UInt8],

@@ -10,8 +10,6 @@ import Testing
     .timeLimit(.minutes(15))
 )
 struct ListeningPatienceTests {
-    init() { ServiceLoop.start() }
-
     private static let patience: Duration = .seconds(300)
 
     /// A TCP client, and a server with a clock that the test advances.

@@ -9,8 +9,6 @@ import Testing
 
 @Suite("TCP sessions (RFC 7766)", .timeLimit(.minutes(15)))
 struct ListeningSessionTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a server of `harness` and a client.
     ///
     /// Without `clocks` the server's time does not advance, so no deadline passes on a busy

@@ -9,8 +9,6 @@ import Testing
 
 @Suite("Shares of TCP resources per client", .timeLimit(.minutes(15)))
 struct ListeningShareTests {
-    init() { ServiceLoop.start() }
-
     private static let patience: Duration = .seconds(300)
 
     @Test

@@ -8,8 +8,6 @@ import Testing
 
 @Suite("Many messages in one TCP segment (RFC 7766 §6.2.1.1)", .timeLimit(.minutes(15)))
 struct ListeningStreamTests {
-    init() { ServiceLoop.start() }
-
     private static let patience: Duration = .seconds(300)
 
     /// Returns the replies to a client that sends `octets` and then closes its sending side.

@@ -129,8 +129,6 @@ struct ListeningAccessTests {
 
 @Suite("The UDP and TCP sockets of a listen address", .timeLimit(.minutes(15)))
 struct ListenersTests {
-    init() { ServiceLoop.start() }
-
     @Test(arguments: [1, 3])
     @ServiceLoop
     func `an automatic port is the same for UDP and TCP`(_ workers: Int) throws {

@@ -11,8 +11,6 @@ import Testing
 
 @Suite("A worker with real sockets", .timeLimit(.minutes(15)))
 struct ListeningWorkerTests {
-    init() { ServiceLoop.start() }
-
     @Test
     @ServiceLoop
     func `the worker answers hits, hands over misses and ignores replies`() async throws {

@@ -10,8 +10,6 @@ import Testing
 struct BatchTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     /// The names of each call, in the order of the calls.
     @ServiceLoop
     private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }

@@ -10,8 +10,6 @@ import Testing
 struct BudgetTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     @Test("a spent budget stops calls, and the fallback answers")
     @ServiceLoop
     func fallback() async throws {

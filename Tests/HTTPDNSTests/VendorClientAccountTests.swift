@@ -10,8 +10,6 @@ import Testing
 struct VendorClientAccountTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     /// Returns a refusal with the `Date` of a clock that is `seconds` ahead of ours.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> World.Step {

@@ -10,8 +10,6 @@ import Testing
 struct VendorClientFailoverTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     /// A refused connection: it fails immediately and costs nothing.
     private static let refused = World.Step.fail(.connect("refused"))
 

@@ -10,8 +10,6 @@ import Testing
 struct VendorClientNetworkTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     /// A vendor with an address service, which has two forms of requests: the second has `other` in
     /// its URLs.
     private struct Serving: Vendor, AddressScheduling {

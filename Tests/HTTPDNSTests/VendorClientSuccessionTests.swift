@@ -10,8 +10,6 @@ import Testing
 struct VendorClientSuccessionTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     @Test("counters, costs, the pause and today's spending are carried over")
     @ServiceLoop
     func goesOn() async throws {

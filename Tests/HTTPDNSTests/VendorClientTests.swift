@@ -10,8 +10,6 @@ import Testing
 struct VendorClientTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     @Test("an answer has its origin")
     @ServiceLoop
     func provenance() async throws {

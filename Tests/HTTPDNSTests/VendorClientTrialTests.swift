@@ -11,8 +11,6 @@ import Testing
 struct VendorClientTrialTests {
     let world = World()
 
-    init() { ServiceLoop.start() }
-
     /// Lets names that begin with `dead` end in `step`, and answers all others.
     @ServiceLoop
     private func deadNames(_ step: World.Step) {

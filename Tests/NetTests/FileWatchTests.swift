@@ -6,8 +6,6 @@ import Testing
 
 @Suite("Notifications of file changes", .timeLimit(.minutes(15)))
 struct FileWatchTests {
-    init() { ServiceLoop.start() }
-
     /// A test folder, and the notifications of a watch on a file in it.
     @ServiceLoop
     private final class Fixture {

@@ -11,7 +11,6 @@ struct HTTPClientTests {
     let client: HTTPClient
 
     init() async throws {
-        ServiceLoop.start()
         nginx = try Nginx()
         client = await HTTPClient()
     }
@@ -451,7 +450,6 @@ struct HTTPClientTests {
         await #expect(processExitsWith: .success) {
             [port = port as UInt16, file = file as String] in
             setenv("SSL_CERT_FILE", file, 1)
-            ServiceLoop.start()
             let server = try #require(SocketAddress("127.0.0.1:\(port)"))
             let request = HTTPRequest(url: "https://\(Certificates.name)/hello", server: server)
             let reply = try await HTTPClient().send(request, deadline: patience)
@@ -465,7 +463,6 @@ struct HTTPClientTests {
         await #expect(processExitsWith: .success) { [port = nginx.clear.port as UInt16] in
             setenv("http_proxy", "http://127.0.0.1:9", 1)
             setenv("ALL_PROXY", "http://127.0.0.1:9", 1)
-            ServiceLoop.start()
             let server = try #require(SocketAddress("127.0.0.1:\(port)"))
             let request = HTTPRequest(url: "http://vendor.example.com/hello", server: server)
             let reply = try await HTTPClient().send(request, deadline: patience)

@@ -6,8 +6,6 @@ import Testing
 
 @Suite("HTTP request timeouts", .timeLimit(.minutes(15)))
 struct HTTPTimeoutTests {
-    init() { ServiceLoop.start() }
-
     @ServiceLoop
     @Test
     func `a timeout does not affect sockets that its completion handler opens`() async throws {

@@ -102,7 +102,6 @@ struct NetworkWatchTests {
     private let network: PrivateNetwork
 
     init() throws {
-        ServiceLoop.start()
         network = try PrivateNetwork()
         try network.ip(
             "link add eth0 type veth peer name far",

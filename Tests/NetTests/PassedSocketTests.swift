@@ -6,8 +6,6 @@ import Testing
 
 @Suite("Sockets from systemd", .timeLimit(.minutes(15)))
 struct PassedSocketTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a duplicate of `descriptor`, as systemd would pass it.
     private func passed(_ descriptor: Int32) -> ServiceManager.ListenDescriptor {
         .init(name: "dns", descriptor: dup(descriptor))

@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Resuming from sleep")
 struct ResumeTests {
-    init() { ServiceLoop.start() }
-
     /// A machine that sleeps under the test's control.
     @ServiceLoop
     private final class Machine {

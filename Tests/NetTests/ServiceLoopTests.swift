@@ -7,8 +7,6 @@ import Testing
 
 @Suite("The service loop", .timeLimit(.minutes(15)))
 struct ServiceLoopTests {
-    init() { ServiceLoop.start() }
-
     @Test
     func `code of the loop runs on one thread named service`() async throws {
         let first = await threadOnLoop()
@@ -59,9 +57,15 @@ struct ServiceLoopTests {
     }
 
     @Test
+    func `the first job starts the thread`() async {
+        await #expect(processExitsWith: .success) {
+            try #require(await threadOnLoop().name == "service")
+        }
+    }
+
+    @Test
     func `code that requires the loop traps on other threads`() async {
         await #expect(processExitsWith: .failure) {
-            ServiceLoop.start()
             ServiceLoop.assumeIsolated {}
         }
     }
@@ -69,8 +73,6 @@ struct ServiceLoopTests {
 
 @Suite("A doorbell", .timeLimit(.minutes(15)))
 struct LoopWakeupTests {
-    init() { ServiceLoop.start() }
-
     @Test
     func `many rings before the handler runs are one call`() async throws {
         try await onLoop {

@@ -30,7 +30,6 @@ struct ServiceManagerTests {
             setenv("NOTIFY_SOCKET", path, 1)
             setenv("WATCHDOG_USEC", "20000", 1)
             setenv("WATCHDOG_PID", "\(getpid())", 1)
-            ServiceLoop.start()
             func next() -> String {
                 var buffer = [UInt8](repeating: 0, count: 4096)
                 let count = recv(socket, &buffer, buffer.count, 0)
@@ -53,7 +52,6 @@ struct ServiceManagerTests {
     @Test
     func `sockets from systemd have their names`() async {
         await #expect(processExitsWith: .success) {
-            ServiceLoop.start()
             // Descriptor 3 may belong to another test and be closed between this check and that of
             // systemd. Then the call is repeated.
             var all: [ServiceManager.ListenDescriptor]?

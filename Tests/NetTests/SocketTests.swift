@@ -12,8 +12,6 @@ private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
 
 @Suite("A datagram socket", .timeLimit(.minutes(15)))
 struct DatagramSocketTests {
-    init() { ServiceLoop.start() }
-
     /// A bound UDP socket that can answer.
     private final class Peer {
         let descriptor: Int32
@@ -132,8 +130,6 @@ struct DatagramSocketTests {
 
 @Suite("A stream", .timeLimit(.minutes(15)))
 struct StreamTests {
-    init() { ServiceLoop.start() }
-
     /// Both ends of a TCP connection over loopback.
     @ServiceLoop
     private func pair() async throws -> (StreamConnection, StreamConnection) {
@@ -350,7 +346,6 @@ struct StreamTests {
     @Test
     func `without free descriptors accepting pauses, logs a warning, and resumes`() async throws {
         await #expect(processExitsWith: .success) {
-            ServiceLoop.start()
             try await acceptWithoutDescriptors()
         }
 

@@ -9,7 +9,6 @@ struct TLSTests {
     let nginx: Nginx
 
     init() throws {
-        ServiceLoop.start()
         nginx = try Nginx()
     }
 

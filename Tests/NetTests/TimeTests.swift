@@ -6,8 +6,6 @@ import Testing
 
 @Suite("Timers and clocks of the loop", .timeLimit(.minutes(15)))
 struct TimeTests {
-    init() { ServiceLoop.start() }
-
     @Test
     func `an instant converts to the same moment on the timers' clock`() {
         var time = timespec()

@@ -11,7 +11,6 @@ struct TrustStoreTests {
     let directory: TemporaryDirectory
 
     init() throws {
-        ServiceLoop.start()
         nginx = try Nginx()
         directory = try TemporaryDirectory()
     }

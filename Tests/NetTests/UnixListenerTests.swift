@@ -10,7 +10,6 @@ struct UnixListenerTests {
     var path: String { directory.path("control.sock") }
 
     init() throws {
-        ServiceLoop.start()
         directory = try TemporaryDirectory()
     }
 

@@ -6,8 +6,6 @@ import Testing
 
 @Suite("Sockets that libcurl watches", .timeLimit(.minutes(15)))
 struct WatchedSocketsTests {
-    init() { ServiceLoop.start() }
-
     /// Watched sockets with a wait for the next event.
     @ServiceLoop
     private final class Fixture {

@@ -11,8 +11,6 @@ import Upstream
 
 @Suite("Address order by connect time, fastest first")
 struct AddressOrderingTests {
-    init() { ServiceLoop.start() }
-
     private static func policy(_ rules: AnswerPolicy.ProbeRule...) -> AnswerPolicy {
         var policy = AnswerPolicy()
         policy.order = .fastest(rules)

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Vendor replies and the answers that clients get")
 struct AnswerTests {
-    init() { ServiceLoop.start() }
-
     /// Vendors that return A and AAAA in one call.
     private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
 

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Answers validated by an upstream (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
-    init() { ServiceLoop.start() }
-
     /// Returns an upstream that sets AD in every reply.
     @ServiceLoop
     private static func validating(

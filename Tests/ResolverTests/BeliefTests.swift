@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Accepted addresses and permitted names of vendor calls")
 struct BeliefTests {
-    init() { ServiceLoop.start() }
-
     // MARK: - Private addresses
 
     /// Addresses in a vendor's reply, and the expected answer.

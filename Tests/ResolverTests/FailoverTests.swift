@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Failover: the next server, then the next vendor, then the fallback")
 struct FailoverTests {
-    init() { ServiceLoop.start() }
-
     /// A fault of the first of two servers, and its cost.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String

@@ -7,8 +7,6 @@ import Testing
 
 @Suite("Shares of clients in pending queries", .timeLimit(.minutes(5)))
 struct FairTableTests {
-    init() { ServiceLoop.start() }
-
     private static let limits = FairLimits(
         all: 8,
         perClient: 6,

@@ -23,8 +23,6 @@ extension HostsTable {
 
 @Suite("Names in hosts files and in the settings' records")
 struct HostsTests {
-    init() { ServiceLoop.start() }
-
     private static let table = HostsTable.of(
         "192.0.2.9 printer.lan printer",
         "192.0.2.10 printer.lan",

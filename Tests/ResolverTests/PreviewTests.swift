@@ -11,8 +11,6 @@ import Upstream
 
 @Suite("A preview predicts the resolution of a query without side effects")
 struct PreviewTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a resolver with hosts, routes, two vendors and upstreams.
     @ServiceLoop
     private func harness(

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Public names with private addresses (DNS rebinding)")
 struct RebindingTests {
-    init() { ServiceLoop.start() }
-
     /// Returns an upstream with these addresses for every name.
     @ServiceLoop
     private static func upstream(_ addresses: String...) -> ScriptedUpstream {

@@ -75,7 +75,6 @@ struct RecentNamesTests {
         #expect(new.number(labelled: old.label(vendor)) == new.number(labelled: old.label(vendor)))
     }
 
-    init() { ServiceLoop.start() }
 }
 
 @Suite("Histograms of durations")

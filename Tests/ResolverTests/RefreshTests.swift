@@ -11,8 +11,6 @@ import Upstream
 
 @Suite("Prefetch: answers in use are refreshed before they expire, within a budget")
 struct RefreshTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a resolver with a cache of some names that have vendor routes.
     @ServiceLoop
     private func harness(

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Vendors that refuse calls, and vendors that must not be called")
 struct RefusalTests {
-    init() { ServiceLoop.start() }
-
     /// The expected story of a query that only the second vendor gets.
     private static let second = """
         NOERROR from alibaba/192.0.2.31:443 after 20 ms

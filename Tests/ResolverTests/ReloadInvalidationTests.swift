@@ -11,8 +11,6 @@ import Upstream
 
 @Suite("Cached answers after a change of the settings")
 struct ReloadInvalidationTests {
-    init() { ServiceLoop.start() }
-
     /// The settings of `example.com` before or after a reload.
     @ServiceLoop
     private struct Side {

@@ -71,8 +71,6 @@ extension ScriptedUpstream {
 
 @Suite("Address hints in HTTPS and SVCB records of names that vendors resolve (RFC 9460)")
 struct ServiceBindingFilterTests {
-    init() { ServiceLoop.start() }
-
     private static let before = "1 . alpn=h2 ipv4hint=198.51.100.1 ech=AAEC"
     private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"
     private static let bare = "HTTPS 1 . alpn=h2 ech=AAEC key65000=\\009\\008\\007"

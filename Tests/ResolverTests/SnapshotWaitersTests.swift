@@ -9,8 +9,6 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a resolver with unresponsive vendors and upstreams that loads a snapshot.
     ///
     /// The

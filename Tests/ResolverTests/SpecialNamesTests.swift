@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Names and types that are answered locally (RFC 6761, RFC 6303, RFC 8482)")
 struct SpecialNamesTests {
-    init() { ServiceLoop.start() }
-
     private static let reverse6 = String(repeating: "0.", count: 31) + "ip6.arpa"
 
     private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"

@@ -11,8 +11,6 @@ import Upstream
 
 @Suite("Stale answers: given after the client timer and within the window; calls continue")
 struct StaleAnswerTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a resolver with www.example.com in its cache, expired 1 s ago.
     @ServiceLoop
     private func harness(

@@ -16,8 +16,6 @@ import Testing
 /// such an event.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
-    init() { ServiceLoop.start() }
-
     /// An event of a sequence.
     private enum Event: CaseIterable {
         /// A client sends a query.

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("A client is answered within 5 s, and each source has a share of the time")
 struct TimeTests {
-    init() { ServiceLoop.start() }
-
     /// Makes all servers of all vendors unresponsive.
     @ServiceLoop
     private func silence(_ harness: ResolverHarness, onOldConnection isOld: Bool = false) {

@@ -9,8 +9,6 @@ import Testing
 
 @Suite("Traces have every step of a resolution and no secrets")
 struct TraceTests {
-    init() { ServiceLoop.start() }
-
     /// Resolves without the cache and returns the trace: attempts as `why name after .. took ..:
     /// result`, then notes.
     @ServiceLoop

@@ -10,8 +10,6 @@ import Upstream
 
 @Suite("Names that upstreams resolve")
 struct UpstreamStageTests {
-    init() { ServiceLoop.start() }
-
     @Test(arguments: [
         (UpstreamError.timedOut, ExtendedError.noReachableAuthority, "no upstream answered"),
         (.declined(.servFail), .noReachableAuthority, "no upstream answered"),

@@ -13,8 +13,6 @@ private struct Mutant {
 
 @Suite("A scenario with a wrong expectation fails at the right line")
 struct MutationTests {
-    init() { ServiceLoop.start() }
-
     /// Returns the error of playing a scenario; nil if it passes.
     private static func fault(_ scenario: Scenario) async -> ScenarioError? {
         let task = ServiceLoop.throwingTask { try await Player.play(scenario) }

@@ -4,8 +4,6 @@ import Testing
 
 @Suite("Scenarios")
 struct ScenarioTests {
-    init() { ServiceLoop.start() }
-
     @Test("the daemon behaves as the scenario says", arguments: Files.scenarios)
     func kept(_ name: String) async throws {
         let scenario = try Files.scenario(name)

@@ -10,8 +10,6 @@ import Testing
 struct EDNSFallbackTests {
     private let harness = UpstreamHarness()
 
-    init() { ServiceLoop.start() }
-
     /// Transport to a server that a closure simulates.
     private final class Played: UpstreamTransport {
         let isProtected = false

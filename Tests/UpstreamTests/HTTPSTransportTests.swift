@@ -40,8 +40,6 @@ private final class ScriptedTransport: HTTPTransport {
 
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")
 struct HTTPSTransportTests {
-    init() { ServiceLoop.start() }
-
     /// Returns a valid reply, modified by `change`.
     private static func answer(
         _ request: HTTPRequest,

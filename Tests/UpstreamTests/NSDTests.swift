@@ -122,8 +122,6 @@ private final class NSD: Sendable {
 
 @Suite("An upstream that is a real server", .timeLimit(.minutes(15)))
 struct NSDTests {
-    init() { ServiceLoop.start() }
-
     @Test(.enabled(if: NSD.isInstalled || NSD.isRequired, "needs Debian's nsd"))
     @ServiceLoop
     func `NSD returns answers, aliases, negative answers, REFUSED and long answers`() async throws {

@@ -21,8 +21,6 @@ struct PlainTransportTests {
         )
     }
 
-    init() { ServiceLoop.start() }
-
     private static let query = ForwardedQuery(
         question: Question(name: "www.example.com", type: .a),
         dnssecOK: false,

@@ -7,8 +7,6 @@ import Testing
 
 @Suite("An upstream on one connection", .timeLimit(.minutes(15)))
 struct StreamTransportTests {
-    init() { ServiceLoop.start() }
-
     /// Returns an upstream over TCP.
     @ServiceLoop
     private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> Forwarder {

@@ -10,8 +10,6 @@ import Testing
 struct UpstreamGroupTests {
     private let harness = UpstreamHarness()
 
-    init() { ServiceLoop.start() }
-
     // MARK: - Failing over
 
     @Test

@@ -10,8 +10,6 @@ import Testing
 struct UpstreamHealthTests {
     private let harness = UpstreamHarness()
 
-    init() { ServiceLoop.start() }
-
     /// Collects the health reports of a group.
     @ServiceLoop
     private final class Log {

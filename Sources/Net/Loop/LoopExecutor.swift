@@ -94,6 +94,7 @@ extension LoopExecutor {
         guard !isCurrent else { return unsafe own.append(job) }
         let wake = state.withLock { state in
             state.jobs.append(job)
+            if state.thread == nil { state.thread = Self.makeThread() }
             // The first job of a burst wakes the thread; the others find `polling` false.
             defer { state.polling = false }
             return state.polling
@@ -117,25 +118,31 @@ extension LoopExecutor {
 
 extension LoopExecutor {
     /// Starts the thread if it does not run.
-    ///
-    /// The thread inherits the caller's signal mask, see `ServiceLoop.blockSignals(_:)`.
     func start() {
         state.withLock { state in
-            guard state.thread == nil else { return }
-            var made = pthread_t()
-            // SAFETY: the entry needs no argument; `shared` is never freed.
-            let error = unsafe pthread_create(
-                &made,
-                nil,
-                { _ in
-                    LoopExecutor.shared.run()
-                    return nil
-                },
-                nil
-            )
-            precondition(error == 0, "cannot start the service thread: \(errorText(error))")
-            state.thread = made
+            if state.thread == nil { state.thread = Self.makeThread() }
         }
+    }
+
+    /// Creates the thread, which inherits the caller's signal mask and capabilities.
+    ///
+    /// Also ignores SIGPIPE in the whole process: writing to a closed connection then fails with an
+    /// error.
+    private static func makeThread() -> pthread_t {
+        Glibc.signal(SIGPIPE, SIG_IGN)
+        var made = pthread_t()
+        // SAFETY: the entry needs no argument; `shared` is never freed.
+        let error = unsafe pthread_create(
+            &made,
+            nil,
+            { _ in
+                LoopExecutor.shared.run()
+                return nil
+            },
+            nil
+        )
+        precondition(error == 0, "cannot start the service thread: \(errorText(error))")
+        return made
     }
 
     /// Waits for the end of the thread, which must have been started.

@@ -25,12 +25,9 @@ package actor ServiceLoop {
 extension ServiceLoop {
     /// Starts the thread; later calls do nothing.
     ///
-    /// Also ignores SIGPIPE in the whole process: writing to a closed connection then fails with an
-    /// error.
-    package static func start() {
-        signal(SIGPIPE, SIG_IGN)
-        LoopExecutor.shared.start()
-    }
+    /// The first job starts it, too. A program calls this only if the thread must inherit the
+    /// caller's signal mask or capabilities.
+    package static func start() { LoopExecutor.shared.start() }
 
     /// Runs `body` as the whole program and returns its exit code after the thread has ended.
     ///
