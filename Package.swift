@@ -106,9 +106,10 @@ let package = Package(
         .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
-        // Layer 0: C modules and locks.
+        // Layer 0: C modules, locks, time.
         .target(name: "CLinux"),
         .target(name: "Locks", swiftSettings: product),
+        .target(name: "Monotonic", swiftSettings: product),
         // The sources in `Program` are for the kernel; `scripts/bpf` compiles them to `answer.inc`.
         .target(name: "CBPF", exclude: ["Program"]),
         // Loads libcurl on demand, so it does not link with it.
@@ -138,7 +139,7 @@ let package = Package(
         // Layer 2: answer cache; control protocol.
         .target(
             name: "DNSCache",
-            dependencies: ["CLinux", "DNSWire", "Locks"],
+            dependencies: ["CLinux", "DNSWire", "Locks", "Monotonic"],
             swiftSettings: product
         ),
         .target(name: "Control", swiftSettings: product),
@@ -146,7 +147,7 @@ let package = Package(
         // Layer 3: service loop, sockets, HTTP.
         .target(
             name: "Net",
-            dependencies: ["CLinux", "CCurl", "COpenSSL", "CSystemd", "Locks"],
+            dependencies: ["CLinux", "CCurl", "COpenSSL", "CSystemd", "Locks", "Monotonic"],
             swiftSettings: product
         ),
 
@@ -160,10 +161,14 @@ let package = Package(
         // Layer 4: vendors; upstream resolvers.
         .target(
             name: "HTTPDNS",
-            dependencies: ["COpenSSL", "DNSWire", "Net"],
+            dependencies: ["COpenSSL", "DNSWire", "Monotonic", "Net"],
             swiftSettings: product
         ),
-        .target(name: "Upstream", dependencies: ["DNSWire", "Net"], swiftSettings: product),
+        .target(
+            name: "Upstream",
+            dependencies: ["DNSWire", "Monotonic", "Net"],
+            swiftSettings: product
+        ),
 
         // Layer 5: resolution.
         .target(
@@ -300,7 +305,7 @@ let package = Package(
         suite("House", ["DNSWire"]),
         suite(
             "Integration",
-            ["Acceleration", "DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]
+            ["Acceleration", "DNSWire", "Monotonic", "httpdnsd", "httpdnsctl", "httpdns-emulator"]
         ),
     ] + micro + fuzz
 )

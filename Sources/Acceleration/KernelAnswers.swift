@@ -32,7 +32,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     ///   - seed: A random number from the kernel, from which the secrets of the keys are derived.
     package init(
         entries: Int,
-        origin: ContinuousClock.Instant,
+        origin: Instant,
         seed: UInt64
     ) throws(AccelerationError) {
         var made = unsafe bpf_answering()
@@ -54,7 +54,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         var words = SecretWords(seed: seed, purpose: 2)
         let secrets = (0..<Int(ANSWER_SECRETS)).map { _ in words.next() }
         unsafe bpf_answering_secrets(made.state, secrets)
-        self.origin = Self.nanoseconds(ContinuousClock().systemEpoch.duration(to: origin))
+        self.origin = UInt64(max(0, origin.nanoseconds))
         copies = Lock(Copies(room: entries))
     }
 

@@ -7,7 +7,7 @@ extension AnswerCache {
     package func entries(
         named name: Name,
         type: RecordType?,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> [CacheEntry] {
         var walk = CacheWalk(self, .name(name, type))
         var found: [CacheEntry] = []
@@ -19,7 +19,7 @@ extension AnswerCache {
     package func entry(
         answering question: Question,
         variant: AnswerVariant,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> CacheEntry? {
         let name = question.name.octets
         return withTable(now: now) { table, now in
@@ -38,7 +38,7 @@ extension AnswerCache {
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> (entry: CacheEntry, isHeld: Bool)? {
         withTable(now: now) { table, now in
             table.newest(for: question, variant: variant, now: now).flatMap { newest in
@@ -81,7 +81,7 @@ package struct CacheWalk {
     package var isAtEnd: Bool { position.map { $0 >= end } ?? true }
 
     /// Returns the next entries, possibly none; nil at the end.
-    package mutating func next(now: ContinuousClock.Instant) -> [CacheEntry]? {
+    package mutating func next(now: Instant) -> [CacheEntry]? {
         guard let start = position, start < end else { return nil }
         let selection = selection
         var found: [CacheEntry] = []

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
+// Each module that uses instants imports this one.
+@_exported public import Monotonic
 
 /// Answer cache with a size limit in octets, shared by the workers and the service loop.
 ///
@@ -14,7 +16,7 @@ package final class AnswerCache: Sendable {
     private let hash: NameHash
 
     /// The reference instant of all ages.
-    package let origin: ContinuousClock.Instant
+    package let origin: Instant
 
     /// The minimum and the default size in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
@@ -31,7 +33,7 @@ package final class AnswerCache: Sendable {
     ///   - rotates: True to rotate the addresses of each answer.
     package init(
         limit: Int,
-        origin: ContinuousClock.Instant,
+        origin: Instant,
         seed: UInt64,
         rotates: Bool = false
     ) {
@@ -70,7 +72,7 @@ package final class AnswerCache: Sendable {
     ///
     /// - Parameter body: Receives the table, and `now` in milliseconds since `origin`.
     package func withTable<Result>(
-        now: ContinuousClock.Instant,
+        now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
     ) -> Result {
         let now = milliseconds(now)
@@ -80,7 +82,7 @@ package final class AnswerCache: Sendable {
     /// Stores an answer and replaces the entry of the same question and variant.
     ///
     /// An answer with lifetime 0 or larger than half the cache is not stored.
-    package func insert(_ answer: CachedAnswer, now: ContinuousClock.Instant) {
+    package func insert(_ answer: CachedAnswer, now: Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
         _ = table.withLock { $0.insert(answer, now: now) }
@@ -97,7 +99,7 @@ package final class AnswerCache: Sendable {
         for question: Question,
         variant: AnswerVariant,
         ttl: UInt32,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> StaleAnswer? {
         let now = milliseconds(now)
         return table.withLock {
@@ -111,7 +113,7 @@ package final class AnswerCache: Sendable {
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> FreshAnswer? {
         let now = milliseconds(now)
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
@@ -152,12 +154,12 @@ package final class AnswerCache: Sendable {
 
     /// Removes entries and returns their number.
     @discardableResult
-    package func remove(_ selection: Selection, now: ContinuousClock.Instant) -> Int {
+    package func remove(_ selection: Selection, now: Instant) -> Int {
         sweep(CacheSweep(self, selection, .remove), now: now)
     }
 
     /// Runs a sweep to its end without pauses.
-    private func sweep(_ sweep: consuming CacheSweep, now: ContinuousClock.Instant) -> Int {
+    private func sweep(_ sweep: consuming CacheSweep, now: Instant) -> Int {
         while sweep.step(now: now) {}
         return sweep.count
     }
@@ -165,7 +167,7 @@ package final class AnswerCache: Sendable {
     /// Removes the entries for which `classify` returns true, and returns their number.
     @discardableResult
     package func remove(
-        now: ContinuousClock.Instant,
+        now: Instant,
         where classify: @escaping CacheSweep.Judge
     ) -> Int {
         sweep(CacheSweep(removingFrom: self, now: now, where: classify), now: now)
@@ -181,7 +183,7 @@ package final class AnswerCache: Sendable {
         _ question: Question,
         variant: AnswerVariant,
         _ addresses: [IPAddress],
-        now: ContinuousClock.Instant
+        now: Instant
     ) {
         guard question.type.isAddress else { return }
         let now = milliseconds(now)
@@ -192,7 +194,7 @@ package final class AnswerCache: Sendable {
     ///
     /// The entries stay in the ring, and their stale window begins.
     @discardableResult
-    package func markStale(_ selection: Selection, now: ContinuousClock.Instant) -> Int {
+    package func markStale(_ selection: Selection, now: Instant) -> Int {
         sweep(CacheSweep(self, selection, .markStale), now: now)
     }
 
@@ -202,7 +204,7 @@ package final class AnswerCache: Sendable {
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     /// Encodes some entries for a snapshot.
-    func snapshotStride(from position: Int, now: ContinuousClock.Instant) -> SnapshotStride {
+    func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
         let now = milliseconds(now)
         return table.withLock { $0.snapshotStride(from: position, now: now) }
     }
@@ -211,7 +213,7 @@ package final class AnswerCache: Sendable {
     func hotStride(
         from position: Int,
         above least: UInt32,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> (entries: [HotEntry], next: Int?) {
         let now = milliseconds(now)
         return table.withLock { $0.hotStride(from: position, above: least, now: now) }
@@ -222,7 +224,7 @@ package final class AnswerCache: Sendable {
     /// Returns the number of stored entries and how many of these are stale.
     func restore(
         _ entries: [SnapshotEntry],
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> (all: Int, stale: Int) {
         let now = milliseconds(now)
         return table.withLock { $0.restore(entries, now: now) }
@@ -259,7 +261,7 @@ package final class AnswerCache: Sendable {
     }
 
     /// Converts an instant to milliseconds since `origin`.
-    func milliseconds(_ instant: ContinuousClock.Instant) -> UInt64 {
+    func milliseconds(_ instant: Instant) -> UInt64 {
         let passed = origin.duration(to: instant).components
         guard passed.seconds >= 0 else { return 0 }
         return UInt64(passed.seconds) * 1000 + UInt64(passed.attoseconds / 1_000_000_000_000_000)

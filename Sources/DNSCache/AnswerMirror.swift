@@ -230,7 +230,7 @@ extension AnswerCache {
     }
 
     /// Copies the queued entries to the mirror.
-    package func writeOffers(now: ContinuousClock.Instant) {
+    package func writeOffers(now: Instant) {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 

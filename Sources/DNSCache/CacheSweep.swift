@@ -43,7 +43,7 @@ package struct CacheSweep {
     }
 
     /// Starts a sweep that marks stale all entries stored up to `now`, and no later ones.
-    package init(markingAll cache: AnswerCache, now: ContinuousClock.Instant) {
+    package init(markingAll cache: AnswerCache, now: Instant) {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
@@ -52,7 +52,7 @@ package struct CacheSweep {
     /// At its end, none of these remain.
     package init(
         removingFrom cache: AnswerCache,
-        now: ContinuousClock.Instant,
+        now: Instant,
         where classify: @escaping Judge
     ) {
         self.init(cache, .remove, youngest: now) { table, reference, _ in
@@ -65,7 +65,7 @@ package struct CacheSweep {
     private init(
         _ cache: AnswerCache,
         _ action: Action,
-        youngest: ContinuousClock.Instant?,
+        youngest: Instant?,
         _ picks: @escaping (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     ) {
         self.cache = cache
@@ -85,14 +85,14 @@ package struct CacheSweep {
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
     /// Runs one step; returns true if the sweep is not complete.
-    package mutating func step(now: ContinuousClock.Instant) -> Bool {
+    package mutating func step(now: Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()
         mirror = nil
         return false
     }
 
-    private mutating func goOn(now: ContinuousClock.Instant) -> Bool {
+    private mutating func goOn(now: Instant) -> Bool {
         guard let start = position, start < lapEnd || youngest != nil else {
             return action == .remove && cache.giveBack()
         }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 /// Limit of one log line per minute and kind; further lines are counted.
 ///
@@ -20,7 +21,7 @@ struct LogLimiter {
     /// Kind that was logged within `window`.
     private struct Logged {
         var entry: LogEntry
-        var end: ContinuousClock.Instant
+        var end: Instant
         var more = 0
     }
 
@@ -30,13 +31,13 @@ struct LogLimiter {
         case log
 
         /// The entry is only counted; for the first one, `until` is the time of the summary.
-        case count(until: ContinuousClock.Instant?)
+        case count(until: Instant?)
     }
 
     mutating func decide(
         _ entry: LogEntry,
         _ kind: Kind,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Decision {
         var kind = kind
         if logged[kind] == nil {
@@ -53,7 +54,7 @@ struct LogLimiter {
     }
 
     /// Returns the summaries of kinds with an expired window, and removes these kinds.
-    mutating func counts(now: ContinuousClock.Instant) -> [LogEntry] {
+    mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }
         return over.values.filter { $0.more > 0 }.map { known in

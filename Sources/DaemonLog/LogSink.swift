@@ -18,7 +18,7 @@ package final class LogSink: Sendable {
 
     /// Nil until ``startWriter()``.
     private let writer = Lock<LogWriter?>(nil)
-    private let now: @Sendable () -> ContinuousClock.Instant
+    private let now: @Sendable () -> Instant
 
     /// Level on the command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
@@ -35,7 +35,7 @@ package final class LogSink: Sendable {
         _ settings: LogSettings,
         level: Logger.Level? = nil,
         to destination: LogDestination,
-        now: @escaping @Sendable () -> ContinuousClock.Instant
+        now: @escaping @Sendable () -> Instant
     ) {
         ownLevel = level
         threshold = LogThreshold(level ?? settings.level)
@@ -105,7 +105,7 @@ package final class LogSink: Sendable {
         }
     }
 
-    func logSummaries(_ now: ContinuousClock.Instant) {
+    func logSummaries(_ now: Instant) {
         for entry in limiter.withLock({ $0.counts(now: now) }) { put(entry) }
     }
 

@@ -157,7 +157,7 @@ package final class Resolver {
     package func resolve(
         _ query: Query,
         of client: ClientNetwork? = nil,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) {
         let match = routes.route(for: query.question.name)
@@ -193,7 +193,7 @@ package final class Resolver {
     /// Answers `query` without cache and deduplication, and records each step in `trace`.
     package func resolve(
         _ query: Query,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace
     ) async -> Resolution {
         let match = routes.route(for: query.question.name)
@@ -206,7 +206,7 @@ package final class Resolver {
     }
 
     /// Answers `query` for a caller in a task.
-    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
+    package func resolve(_ query: Query, deadline: Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
             resolve(query, deadline: deadline) { continuation.resume(returning: $0) }
         }

@@ -16,9 +16,9 @@ package final class Forwarder: Forwarding {
     private var counted = UpstreamNumbers()
 
     /// End of the period without EDNS after a failed EDNS test; nil if EDNS is used.
-    private var noEDNSUntil: ContinuousClock.Instant?
+    private var noEDNSUntil: Instant?
 
-    private var ednsTestedAt: ContinuousClock.Instant?
+    private var ednsTestedAt: Instant?
 
     /// Creates a server; sends nothing.
     ///
@@ -57,8 +57,8 @@ package final class Forwarder: Forwarding {
 
     package func ask(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -83,7 +83,7 @@ package final class Forwarder: Forwarding {
     private func finish(
         _ query: ForwardedQuery,
         _ reply: Result<Message, UpstreamError>,
-        since start: ContinuousClock.Instant,
+        since start: Instant,
         _ completion: @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         let end = clocks.now()

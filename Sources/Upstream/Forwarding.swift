@@ -50,8 +50,8 @@ package protocol Forwarding: AnyObject, Sendable {
     ///     a DNAME.
     func ask(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )
@@ -72,8 +72,8 @@ extension Forwarding {
     /// Calls ``ask(_:repeating:deadline:_:_:)`` and waits for its completion.
     package func exchange(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant? = nil,
-        deadline: ContinuousClock.Instant
+        repeating earlier: Instant? = nil,
+        deadline: Instant
     ) async throws(UpstreamError) -> Message {
         try await withCheckedContinuation { continuation in
             ask(query, repeating: earlier, deadline: deadline, nil) {
@@ -106,14 +106,14 @@ package struct UpstreamNumbers: Sendable, Equatable {
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?
-    package var lastErrorAt: ContinuousClock.Instant?
+    package var lastErrorAt: Instant?
 
     package var consecutiveFailures: UInt64 = 0
 
     package init() {}
 
     /// Counts the result of a query that ended at `end`.
-    mutating func note(_ failure: UpstreamError?, at end: ContinuousClock.Instant) {
+    mutating func note(_ failure: UpstreamError?, at end: Instant) {
         queries += 1
         if let failure {
             failures[failure.kind, default: 0] += 1

@@ -87,6 +87,9 @@ package enum UpstreamLimits {
     static let queriesPerLane = 64
     static let socketLifetime: Duration = .milliseconds(100)
 
+    /// Queries after which a socket without outstanding queries stays open for further ones.
+    static let queriesOfBusyLane = 4
+
     /// Unmatched messages after which a socket is closed and its queries are repeated over TCP.
     static let foreignReplies = 8
 

@@ -8,7 +8,7 @@ import Testing
 
 /// A cache, a worker's lookup in it, and the BPF program.
 private final class World {
-    static let settled = ContinuousClock.now
+    static let settled = Instant.now
 
     let cache: AnswerCache
     let kernel: KernelAnswers
@@ -19,7 +19,7 @@ private final class World {
     /// Creates a cache with this number of answers, and copies all permitted ones to the kernel.
     init(seed: UInt64, answers: Int) throws {
         random = Seeded(seed: seed)
-        let origin = ContinuousClock.now - .seconds(100)
+        let origin = Instant.now - .seconds(100)
         cache = AnswerCache(limit: 16 << 20, origin: origin, seed: seed)
         kernel = try KernelAnswers(entries: 2 * answers, origin: origin, seed: seed)
         kernel.answer(
@@ -109,7 +109,7 @@ private final class World {
     }
 
     /// Returns the reply that a worker would send; nil if the worker hands the query over.
-    func worker(_ query: [UInt8], now: ContinuousClock.Instant) -> [UInt8]? {
+    func worker(_ query: [UInt8], now: Instant) -> [UInt8]? {
         buffer.replaceSubrange(0..<query.count, with: query)
         let clientContext = ClientContext(transport: .udp, address: .loopback4, isAllowed: true)
         return buffer.withMutableRawSpan { span -> Int? in
@@ -244,9 +244,9 @@ extension World {
     ///
     /// - Returns: the reply, if there is one.
     fileprivate func check(_ frame: Frame?, _ octets: [UInt8], isPlain: Bool) throws -> Frame? {
-        let earliest = ContinuousClock.now
+        let earliest = Instant.now
         let outcome = try kernel.outcome(of: octets)
-        let latest = ContinuousClock.now
+        let latest = Instant.now
         guard let outcome else {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil

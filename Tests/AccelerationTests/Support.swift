@@ -2,6 +2,7 @@
 import Acceleration
 import DNSCache
 import DNSWire
+import Glibc
 import Testing
 
 /// Reproducible pseudo-random numbers (SplitMix64).
@@ -155,5 +156,14 @@ extension IPAddress {
         case .v4(let address): number(UInt64(address.value), 4)
         case .v6(let address): number(address.high, 8) + number(address.low, 8)
         }
+    }
+}
+
+extension Instant {
+    /// Current time of the kernel's CLOCK_BOOTTIME, with which the BPF program ages answers.
+    static var now: Self {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Self(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 }

@@ -7,14 +7,14 @@ import Testing
 /// A cache, its clocks, and its snapshots.
 struct Life {
     let cache: AnswerCache
-    let origin = ContinuousClock.now
+    let origin = Instant(nanoseconds: 1 << 50)
 
     init(limit: Int = 1 << 20) {
         cache = AnswerCache(limit: limit, origin: origin, seed: 31)
     }
 
     /// Returns an instant as seconds after the start.
-    func at(_ seconds: Double) -> ContinuousClock.Instant { origin + .seconds(seconds) }
+    func at(_ seconds: Double) -> Instant { origin + .seconds(seconds) }
 
     func insert(_ answer: CachedAnswer, at seconds: Double = 0) {
         cache.insert(answer, now: at(seconds))

@@ -2,6 +2,7 @@
 import Foundation
 import Locks
 import Logging
+import Net
 import Testing
 
 @testable import Configuration
@@ -10,7 +11,7 @@ import Testing
 /// A log with output and time under the test's control.
 private final class Harness: Sendable {
     private let lines = Lock<[String]>([])
-    private let time = Lock(ContinuousClock.now)
+    private let time = Lock(Instant(nanoseconds: 1 << 50))
     private let made = Lock<LogSink?>(nil)
 
     init(_ change: (inout LogSettings) -> Void = { _ in }) {
@@ -22,7 +23,7 @@ private final class Harness: Sendable {
                 let line = format == .json ? entry.json : "\(entry.level): \(entry.words)"
                 self?.lines.withLock { $0.append(line) }
             },
-            now: { [weak self] in self?.time.withLock { $0 } ?? .now }
+            now: { [weak self] in self?.time.withLock { $0 } ?? Clock.now }
         )
         made.withLock { $0 = harness }
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
+import Net
 import Testing
 
 @testable import Frontend
 
 @Suite("Response rate limit per client network")
 struct ListeningRateTests {
-    private let epoch = ContinuousClock().systemEpoch
+    private let epoch = Instant(nanoseconds: 0)
 
     private static func v4(_ last: UInt32) -> IPAddress {
         .v4(IPv4Address(value: 0xC000_0200 + last))

@@ -22,8 +22,8 @@ final class HeldUpstream: Forwarding {
 
     func ask(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -115,10 +115,10 @@ final class ListenerHarness {
 @ServiceLoop
 final class StandingClock {
     private final class Timer: Cancellable {
-        let end: ContinuousClock.Instant
+        let end: Instant
         var action: (@ServiceLoop () -> Void)?
 
-        init(_ end: ContinuousClock.Instant, _ action: @escaping @ServiceLoop () -> Void) {
+        init(_ end: Instant, _ action: @escaping @ServiceLoop () -> Void) {
             self.end = end
             self.action = action
         }

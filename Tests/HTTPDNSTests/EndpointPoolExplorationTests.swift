@@ -86,7 +86,7 @@ struct EndpointPoolExplorationTests {
             let now = EndpointPoolExplorationTests.epoch + state.time
             let numbers = state.underWay.map(\.number)
             func place(_ number: UInt64) -> Int { numbers.firstIndex(of: number) ?? -1 }
-            func left(_ instant: ContinuousClock.Instant) -> Duration { max(.zero, instant - now) }
+            func left(_ instant: Instant) -> Duration { max(.zero, instant - now) }
             endpoints = pool.endpoints.map { endpoint in
                 Endpoint(
                     address: endpoint.address,
@@ -128,7 +128,7 @@ struct EndpointPoolExplorationTests {
     }
 
     private static let limit = 2
-    private static let epoch = ContinuousClock().systemEpoch
+    private static let epoch = Instant(nanoseconds: 0)
 
     private static let servers = ["192.0.2.1:1", "[2001:db8::2]:1", "192.0.2.3:1"].compactMap {
         SocketAddress($0)
@@ -219,7 +219,7 @@ struct EndpointPoolExplorationTests {
     private func admits(
         _ pool: EndpointPool,
         _ server: SocketAddress,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> Bool {
         var copy = pool
         return copy.begin(server, now: now) != nil

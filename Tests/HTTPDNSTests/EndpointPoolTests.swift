@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Server selection")
 struct EndpointPoolTests {
-    private let now = ContinuousClock().systemEpoch
+    private let now = Instant(nanoseconds: 0)
 
     /// Returns a pool of `count` servers that switches after three failures.
     private func pool(_ count: Int, failuresBeforeSwitch: Int = 3) throws -> EndpointPool {

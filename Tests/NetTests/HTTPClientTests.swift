@@ -474,7 +474,7 @@ struct HTTPClientTests {
     @ServiceLoop
     func failure(
         of request: HTTPRequest,
-        deadline: ContinuousClock.Instant? = nil
+        deadline: Instant? = nil
     ) async -> HTTPError? {
         do throws(HTTPError) {
             _ = try await client.send(request, deadline: deadline ?? patience)

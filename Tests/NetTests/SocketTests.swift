@@ -29,8 +29,10 @@ struct DatagramSocketTests {
             address = try #require(SocketAddress(localOf: descriptor))
         }
 
-        /// Waits for one datagram and sends it back to `target`.
+        /// Flushes the queue, waits for one datagram, and sends it back to `target`.
+        @ServiceLoop
         func echo(to target: SocketAddress) {
+            DatagramQueue.shared.flush()
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = recv(descriptor, &buffer, buffer.count, 0)
             _ = target.withSockaddr { sendto(descriptor, buffer, count, 0, $0, $1) }

@@ -172,7 +172,7 @@ struct AddressOrderingTests {
 
     // MARK: - The ranking
 
-    private static let now = ContinuousClock.Instant.now
+    private static let now = Clock.now
 
     private static func addresses(_ texts: String...) -> [IPAddress] {
         texts.compactMap { IPAddress($0) }

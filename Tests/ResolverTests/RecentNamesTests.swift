@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Facts remembered for a limited time")
 struct RecentNamesTests {
-    private let start = ContinuousClock.now
+    private let start = Clock.now
 
     @Test
     func `a fact about a name is remembered until it expires, in any case of letters`() {

@@ -342,7 +342,7 @@ struct ReloadInvalidationTests {
 
     @Test("a rate limit window continues with the new limit")
     func window() {
-        let start = ContinuousClock.now
+        let start = Clock.now
         /// Returns the seconds at which a lookup is allowed, after lookups at 0, 1 and 2 s.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)

@@ -112,7 +112,7 @@ struct TraceTests {
     @Test("the numbers of attempts and notes are bounded, and the excess is counted")
     @ServiceLoop
     func bounded() {
-        let (trace, now) = (Trace(), ContinuousClock.now)
+        let (trace, now) = (Trace(), Clock.now)
         for number in 0..<Trace.limit + 3 {
             let place = trace.begin("a", "\(number)", .next, now: now)
             #expect((place == nil) == (number >= Trace.limit))

@@ -19,7 +19,7 @@ package final class DatagramClient: DatagramReceiving {
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
 
     /// Returns the next datagram.
-    package func receive(deadline: ContinuousClock.Instant) async throws(SocketError) -> [UInt8] {
+    package func receive(deadline: Instant) async throws(SocketError) -> [UInt8] {
         while datagrams.isEmpty {
             if let error { throw error }
             let waiter = Waiter()

@@ -6,7 +6,7 @@ extension HTTPTransport {
     @ServiceLoop
     package func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async throws(HTTPError) -> HTTPReply {
         let waiter = Waiter()
         var result: Result<HTTPReply, HTTPError>?

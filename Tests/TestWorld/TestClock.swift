@@ -4,7 +4,7 @@ package import Net
 /// A clock that a test advances, and that reports when a timer is set.
 @ServiceLoop
 package final class TestClock {
-    package private(set) var now: ContinuousClock.Instant
+    package private(set) var now: Instant
     package var wallSeconds: Int64 = 1_700_000_000
     private var timers: [Timer] = []
 
@@ -13,12 +13,12 @@ package final class TestClock {
 
     /// A pending timer.
     private final class Timer: Cancellable {
-        let end: ContinuousClock.Instant
+        let end: Instant
         let action: @ServiceLoop () -> Void
         private unowned let hours: TestClock
 
         init(
-            _ end: ContinuousClock.Instant,
+            _ end: Instant,
             _ hours: TestClock,
             _ action: @escaping @ServiceLoop () -> Void
         ) {
@@ -30,7 +30,7 @@ package final class TestClock {
         func cancel() { hours.timers.removeAll { $0 === self } }
     }
 
-    package nonisolated init() { now = ContinuousClock.now }
+    package nonisolated init() { now = Clock.now }
 
     package var clocks: Clocks {
         Clocks(

@@ -8,12 +8,12 @@ package final class TestOperation<Value: Sendable> {
     package fileprivate(set) var value: Value?
 
     /// Start and end of the operation.
-    package let start: ContinuousClock.Instant
-    package fileprivate(set) var end: ContinuousClock.Instant?
+    package let start: Instant
+    package fileprivate(set) var end: Instant?
 
     fileprivate var task: Task<Void, Never>?
 
-    fileprivate init(start: ContinuousClock.Instant) {
+    fileprivate init(start: Instant) {
         self.start = start
     }
 

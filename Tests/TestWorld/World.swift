@@ -28,7 +28,7 @@ package final class World: HTTPTransport {
 
     /// Code that waits for a time.
     private struct Sleeper {
-        let end: ContinuousClock.Instant
+        let end: Instant
 
         /// True for a timer, false for other events.
         var isTimer = false
@@ -54,10 +54,10 @@ package final class World: HTTPTransport {
 
     /// Start of the test: a day ahead of the system clock, so that an instant of one clock cannot
     /// pass for an instant of the other.
-    package let start: ContinuousClock.Instant
+    package let start: Instant
 
     /// Current time.
-    package private(set) var now: ContinuousClock.Instant
+    package private(set) var now: Instant
 
     /// Wall clock at the start, in seconds since 1970: Tue, 14 Nov 2023 22:13:20 GMT.
     package nonisolated static let wall: Int64 = 1_700_000_000
@@ -81,7 +81,7 @@ package final class World: HTTPTransport {
     private var activity = 0
 
     package nonisolated init() {
-        start = ContinuousClock.now + .seconds(86_400)
+        start = Clock.now + .seconds(86_400)
         now = start
     }
 
@@ -111,13 +111,13 @@ package final class World: HTTPTransport {
     @discardableResult
     package func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) -> any RequestHandle {
         sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
         let begin = now
         let dropsBefore = drops
-        let end: ContinuousClock.Instant
+        let end: Instant
         let result: Result<HTTPReply, HTTPError>
         let step = script(request)
         switch step {
@@ -170,7 +170,7 @@ extension World.Step {
 extension World {
     /// Waits until `end`.
     package func pause(
-        until end: ContinuousClock.Instant
+        until end: Instant
     ) async throws(CancellationError) {
         activity += 1
         let number = activity
@@ -187,7 +187,7 @@ extension World {
     }
 
     private func timer(
-        at end: ContinuousClock.Instant,
+        at end: Instant,
         _ action: @escaping @ServiceLoop () -> Void
     ) -> Timer {
         activity += 1
@@ -212,7 +212,7 @@ extension World {
 
     /// Advances the time until `isDone` returns true, at most until `end`.
     package func drive(
-        until end: ContinuousClock.Instant,
+        until end: Instant,
         _ isDone: @escaping @Sendable @ServiceLoop () -> Bool
     ) async {
         await ServiceLoop.task { [self] in

@@ -24,8 +24,8 @@ struct EDNSFallbackTests {
 
         func carry(
             _ query: ForwardedQuery,
-            repeating earlier: ContinuousClock.Instant?,
-            deadline: ContinuousClock.Instant,
+            repeating earlier: Instant?,
+            deadline: Instant,
             _ place: Trace.Place?,
             _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
         ) {

@@ -17,7 +17,7 @@ private final class ScriptedTransport: HTTPTransport {
 
     func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) -> any RequestHandle {
         sent.append(request)

@@ -138,8 +138,8 @@ final class ScriptedUpstream: Forwarding {
 
     func ask(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -155,7 +155,7 @@ final class ScriptedUpstream: Forwarding {
 
     private func reply(
         to query: ForwardedQuery,
-        by deadline: ContinuousClock.Instant
+        by deadline: Instant
     ) async throws(UpstreamError) -> Message {
         let seeksLoop = query.question.type == .txt
         let world = harness.world
@@ -188,7 +188,7 @@ extension UpstreamGroup {
     /// Sends a query, for a caller in a task.
     func exchange(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async throws(UpstreamError) -> Reply {
         try await withCheckedContinuation { continuation in
             ask(query, deadline: deadline) { continuation.resume(returning: $0) }

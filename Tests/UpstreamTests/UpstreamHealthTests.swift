@@ -319,7 +319,7 @@ struct AttemptPlanTests {
     @Test(arguments: 0..<400)
     func `tries are bounded and allowed, and the query ends`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))
-        let start = ContinuousClock().systemEpoch + .seconds(1_000)
+        let start = Instant(nanoseconds: 0) + .seconds(1_000)
         var now = start
         let deadline = start + .milliseconds(4_800)
         let candidates = (0..<Int.random(in: 1...5, using: &random)).map { index in
@@ -333,7 +333,7 @@ struct AttemptPlanTests {
             )
         }
         var plan = AttemptPlan(candidates, deadline: deadline)
-        var running: [Int: (server: Int, until: ContinuousClock.Instant)] = [:]
+        var running: [Int: (server: Int, until: Instant)] = [:]
         var times: [Int: Int] = [:]
         var refused: Set<Int> = []
         var suspects: Set<Int> = []
@@ -406,7 +406,7 @@ struct AttemptPlanTests {
                 perform(plan.tick(now: now))
                 continue
             }
-            let ends: (key: Int, value: (server: Int, until: ContinuousClock.Instant)) =
+            let ends: (key: Int, value: (server: Int, until: Instant)) =
                 Bool.random(using: &random)
                 ? first : try #require(running.randomElement(using: &random))
             let left = max(Duration.zero, ends.value.until - now)
@@ -440,7 +440,7 @@ struct AttemptPlanTests {
         _ seed: Int
     ) {
         var random = Seeded(seed: UInt64(seed))
-        let start = ContinuousClock().systemEpoch + .seconds(1_000)
+        let start = Instant(nanoseconds: 0) + .seconds(1_000)
         var entries: [ServerSelection.Entry] = []
         for _ in 0..<Int.random(in: 1...6, using: &random) {
             var health = ServerHealth()

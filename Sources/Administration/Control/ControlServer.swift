@@ -164,7 +164,7 @@ package final class ControlServer {
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
         // Deadline for the rest of an incomplete call; further octets do not extend it.
-        var arrival: ContinuousClock.Instant?
+        var arrival: Instant?
         while true {
             while let message = try decoder.next() {
                 arrival = nil

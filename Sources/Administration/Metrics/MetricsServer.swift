@@ -95,7 +95,7 @@ final class MetricsServer {
 
     private func serve(_ client: StreamConnection) async throws(SocketError) {
         var octets: [UInt8] = []
-        var arrival: ContinuousClock.Instant?
+        var arrival: Instant?
         while true {
             if let end = ScrapeRequest.end(of: octets) {
                 let request = ScrapeRequest(octets[..<end])

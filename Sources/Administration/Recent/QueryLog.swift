@@ -28,7 +28,7 @@ package final class QueryLog {
     /// Number of lost queries: since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
-    private var saidAt: ContinuousClock.Instant?
+    private var saidAt: Instant?
 
     package init(_ logger: Logger, _ clocks: Clocks, _ source: @escaping Source) {
         self.logger = logger

@@ -11,7 +11,7 @@ internal import Upstream
 
 extension ExplainReply {
     @ServiceLoop
-    init(_ decision: Decision, _ origins: AnswerSourceRegistry, now: ContinuousClock.Instant) {
+    init(_ decision: Decision, _ origins: AnswerSourceRegistry, now: Instant) {
         let question = decision.query.question
         self.init(name: "\(question.name)", type: "\(question.type)")
         route = decision.match.map { ExplainedRoute($0, decision.plan) }
@@ -141,7 +141,7 @@ extension Decision {
     }
 
     @ServiceLoop
-    fileprivate func vendorsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
+    fileprivate func vendorsStep(_ now: Instant) -> ExplainStep {
         guard !plan.vendors.isEmpty else {
             return ExplainStep("vendors", "not queried: vendors have addresses of host names only")
         }
@@ -163,7 +163,7 @@ extension Decision {
     }
 
     @ServiceLoop
-    fileprivate func upstreamsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
+    fileprivate func upstreamsStep(_ now: Instant) -> ExplainStep {
         if let refusal = plan.refusal {
             let why = refusal.explanation?.text ?? "answered locally"
             return ExplainStep("upstreams", "not queried: \(why)")
@@ -222,7 +222,7 @@ extension RoutePattern {
 extension Decision.Candidate {
     /// Describes the server and the cost of a query to the vendor, or why it is not queried.
     @ServiceLoop
-    fileprivate func standing(_ now: ContinuousClock.Instant) -> String {
+    fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)
         guard let rest = VendorRest(state, dayEndsIn: statistics.dayEndsIn, now: now) else {
             let price = facts.isBillable ? "a billable call" : "a call that is not billed"
@@ -247,7 +247,7 @@ extension Decision.Candidate {
 }
 
 extension ServerCondition {
-    fileprivate func text(_ now: ContinuousClock.Instant) -> String {
+    fileprivate func text(_ now: Instant) -> String {
         switch self {
         case .up: "up"
         case .rests(let until, let error):

@@ -26,7 +26,7 @@ extension LiveReport {
 }
 
 extension LiveAttempt {
-    fileprivate init(_ attempt: Trace.Attempt, since start: ContinuousClock.Instant) {
+    fileprivate init(_ attempt: Trace.Attempt, since start: Instant) {
         // Assigned through a variable, as in `VendorStats`.
         var reply = Self(
             name: attempt.name,

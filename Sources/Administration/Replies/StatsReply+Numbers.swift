@@ -22,7 +22,7 @@ extension LatencyQuantiles {
 }
 
 extension NetworkStats {
-    init(_ numbers: NetworkEvents, now: ContinuousClock.Instant) {
+    init(_ numbers: NetworkEvents, now: Instant) {
         self.init()
         changes = numbers.changes
         resumes = numbers.resumes

@@ -8,7 +8,7 @@ internal import Net
 
 extension StatusReply {
     @ServiceLoop
-    init(_ state: DaemonState, uptimeSeconds: Int, now: ContinuousClock.Instant) {
+    init(_ state: DaemonState, uptimeSeconds: Int, now: Instant) {
         let vendors = state.vendors.map {
             VendorStatus($0.settings, $0.client.statistics, now: now)
         }
@@ -54,7 +54,7 @@ extension StatusReply {
 }
 
 extension SnapshotStatus {
-    init(_ file: CacheFileState, now: ContinuousClock.Instant) {
+    init(_ file: CacheFileState, now: Instant) {
         self.init(path: file.path)
         if let latest = file.latest {
             ageSeconds = now.seconds(since: latest.instant)
@@ -74,13 +74,13 @@ extension Duration {
     }
 }
 
-extension ContinuousClock.Instant {
-    func seconds(since earlier: ContinuousClock.Instant) -> Int {
+extension Instant {
+    func seconds(since earlier: Instant) -> Int {
         Int((self - earlier).components.seconds)
     }
 
     /// Returns the seconds until this instant, rounded up; 0 if it has passed.
-    func seconds(from now: ContinuousClock.Instant) -> Int {
+    func seconds(from now: Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components
         return Int(parts.seconds) + (parts.attoseconds > 0 ? 1 : 0)

@@ -5,7 +5,7 @@ internal import Upstream
 
 extension UpstreamStatus {
     @ServiceLoop
-    init(_ upstream: any Forwarding, _ health: HealthTable, now: ContinuousClock.Instant) {
+    init(_ upstream: any Forwarding, _ health: HealthTable, now: Instant) {
         // Assigned through a variable: in an initialiser the observers that fill the fields with the
         // new names do not run.
         var reply = Self(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
@@ -40,8 +40,7 @@ extension UpstreamStatus {
 
 extension UpstreamServer {
     @ServiceLoop
-    fileprivate init(_ server: any Forwarding, _ health: HealthTable, now: ContinuousClock.Instant)
-    {
+    fileprivate init(_ server: any Forwarding, _ health: HealthTable, now: Instant) {
         var reply = Self(
             url: server.url,
             transport: String(server.url.prefix { $0 != ":" }),

@@ -12,7 +12,7 @@ extension VendorStatus {
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,
-        now: ContinuousClock.Instant
+        now: Instant
     ) {
         self.init(
             name: settings.name,
@@ -84,7 +84,7 @@ extension VendorRest {
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
-        now: ContinuousClock.Instant
+        now: Instant
     ) {
         switch state {
         case .open:
@@ -116,7 +116,7 @@ extension BudgetStatus {
 
 extension PauseReply {
     @ServiceLoop
-    init(_ client: VendorClient, changed: Bool, now: ContinuousClock.Instant) {
+    init(_ client: VendorClient, changed: Bool, now: Instant) {
         let statistics = client.statistics
         self.init(
             vendor: client.name,
@@ -128,7 +128,7 @@ extension PauseReply {
 }
 
 extension VendorServer {
-    fileprivate init(_ server: ServerStatistics, now: ContinuousClock.Instant) {
+    fileprivate init(_ server: ServerStatistics, now: Instant) {
         // Assigned through a variable: in an initialiser the observers that fill the fields with the
         // new names do not run.
         var reply = Self(address: "\(server.address)", current: server.isCurrent)

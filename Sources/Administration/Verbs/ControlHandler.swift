@@ -14,11 +14,11 @@ internal import Upstream
 package final class ControlHandler: ControlHandling {
     unowned let daemon: any ManagedDaemon
     let clocks: Clocks
-    private let start: ContinuousClock.Instant
+    private let start: Instant
 
     /// Counters at the last reset.
     private var zero = CounterSnapshot()
-    private var zeroAt: ContinuousClock.Instant
+    private var zeroAt: Instant
 
     package init(_ daemon: any ManagedDaemon) {
         self.daemon = daemon
@@ -212,7 +212,7 @@ package final class ControlHandler: ControlHandling {
         return type
     }
 
-    private func seconds(since instant: ContinuousClock.Instant) -> Int {
+    private func seconds(since instant: Instant) -> Int {
         Int((clocks.now() - instant).components.seconds)
     }
 }

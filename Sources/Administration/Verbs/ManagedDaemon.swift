@@ -125,7 +125,7 @@ package struct NetworkEvents {
     package var resumes: UInt64 = 0
 
     /// Time of the latest event.
-    package var latest: ContinuousClock.Instant?
+    package var latest: Instant?
 
     package init() {}
 }
@@ -135,7 +135,7 @@ package struct CacheFileState {
     package let path: String
 
     /// Age and size of the present file, if known.
-    package var latest: (instant: ContinuousClock.Instant, entries: UInt64, octets: Int)?
+    package var latest: (instant: Instant, entries: UInt64, octets: Int)?
 
     /// Error of the last access; nil if it succeeded.
     package var fault: String?

@@ -13,7 +13,7 @@ extension AnswerCache {
     ///   - serverNumber: Returns the server number for this name in this process.
     package func restore(
         _ file: [UInt8],
-        now: ContinuousClock.Instant,
+        now: Instant,
         wallTime: UInt64,
         believing believes: @escaping (String) -> Bool = { _ in false },
         serverNumber: (String) -> UInt16
@@ -25,7 +25,7 @@ extension AnswerCache {
     private func read(
         _ file: [UInt8],
         into cache: AnswerCache?,
-        now: ContinuousClock.Instant,
+        now: Instant,
         wallTime: UInt64,
         _ believes: @escaping (String) -> Bool,
         _ serverNumber: (String) -> UInt16
@@ -47,7 +47,7 @@ extension AnswerCache {
 
     /// Returns at most `count` questions (and at most 65,536), most hits first: for refreshing
     /// entries after a start or a network change.
-    package func hottest(_ count: Int, now: ContinuousClock.Instant) -> [HotEntry] {
+    package func hottest(_ count: Int, now: Instant) -> [HotEntry] {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []

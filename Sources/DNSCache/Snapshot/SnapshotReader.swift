@@ -11,7 +11,7 @@ package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
     private let cache: AnswerCache?
-    private let now: ContinuousClock.Instant
+    private let now: Instant
     private let wallTime: UInt64
     private let leavesOut: (Question) -> Bool
     private let believes: (String) -> Bool
@@ -46,7 +46,7 @@ package struct SnapshotReader {
     ///     other servers lose AD.
     package init(
         into cache: AnswerCache?,
-        now: ContinuousClock.Instant,
+        now: Instant,
         wallTime: UInt64,
         leavingOut leavesOut: @escaping (Question) -> Bool = { _ in false },
         believing believes: @escaping (String) -> Bool = { _ in false }

@@ -10,7 +10,7 @@ package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
     private let cache: AnswerCache
-    private let now: ContinuousClock.Instant
+    private let now: Instant
     private let wallTime: UInt64
 
     private var phase = Phase.header
@@ -32,7 +32,7 @@ package struct SnapshotWriter {
     /// - Parameters:
     ///   - now: The reference time of ages.
     ///   - wallTime: Seconds since 1970 at `now`.
-    package init(of cache: AnswerCache, now: ContinuousClock.Instant, wallTime: UInt64) {
+    package init(of cache: AnswerCache, now: Instant, wallTime: UInt64) {
         self.cache = cache
         self.now = now
         self.wallTime = wallTime

@@ -110,7 +110,7 @@ final class CacheFile {
     }
 
     /// Writes the file if the cache has changed, and waits until `deadline`.
-    func finish(by deadline: ContinuousClock.Instant) async {
+    func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
         let before = work
@@ -125,7 +125,7 @@ final class CacheFile {
 
     private static func waits(
         for task: Task<Void, Never>,
-        until deadline: ContinuousClock.Instant,
+        until deadline: Instant,
         _ clocks: Clocks
     ) async -> Bool {
         var waiting: CheckedContinuation<Bool, Never>?

@@ -14,7 +14,7 @@ struct CacheSnapshotFile: Sendable {
     let origins: AnswerSourceRegistry
 
     struct Moment: Sendable {
-        let instant: ContinuousClock.Instant
+        let instant: Instant
 
         /// Seconds since 1970, rounded down.
         let wallTime: UInt64

@@ -26,7 +26,7 @@ package struct Dependencies {
     var kernel: Kernel?
 
     typealias Kernel =
-        @Sendable (Int, ContinuousClock.Instant, UInt64) throws(AccelerationError) -> KernelAnswers
+        @Sendable (Int, Instant, UInt64) throws(AccelerationError) -> KernelAnswers
 
     static var system: Dependencies {
         Dependencies(
@@ -41,7 +41,7 @@ package struct Dependencies {
 
     private nonisolated static func kernel(
         _ entries: Int,
-        _ origin: ContinuousClock.Instant,
+        _ origin: Instant,
         _ seed: UInt64
     ) throws(AccelerationError) -> KernelAnswers {
         try KernelAnswers(entries: entries, origin: origin, seed: seed)
@@ -68,7 +68,7 @@ package struct Dependencies {
 
     private static func probe(
         _ target: AddressRanking.Target,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async -> Bool {
         guard let address = SocketAddress(octets: target.address.octets, port: target.port),
             let connection = try? await StreamConnection.connect(to: address, deadline: deadline)

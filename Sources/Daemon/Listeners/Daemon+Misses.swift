@@ -10,7 +10,7 @@ extension Daemon {
         do throws(SocketError) {
             return try MissQueue(refresh: { handler.refresh($0) }) { miss in
                 if let reply = own.reply(to: miss.datagram.octets) {
-                    miss.listener.send(reply, inReplyTo: miss.datagram)
+                    miss.listener.reply(reply, to: miss.datagram)
                 } else {
                     answer(miss, at: handler)
                 }
@@ -30,11 +30,11 @@ extension Daemon {
         case .nothing:
             break
         case .reply(let reply), .malformed(let reply):
-            miss.listener.send(reply, inReplyTo: miss.datagram)
+            miss.listener.reply(reply, to: miss.datagram)
         case .question(let open):
             // A pending query needs only the client's address.
             let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
-            handler.resolve(open) { listener.send($0, inReplyTo: sender) }
+            handler.resolve(open) { listener.reply($0, to: sender) }
         }
     }
 }

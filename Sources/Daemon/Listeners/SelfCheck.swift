@@ -120,7 +120,7 @@ private final class SelfCheckQuery {
         for question in open { question.ask(target) }
     }
 
-    func wait(until deadline: ContinuousClock.Instant, _ clocks: Clocks) async {
+    func wait(until deadline: Instant, _ clocks: Clocks) async {
         guard !isAnswered else { return }
         let waiter = Waiter()
         self.waiter = waiter

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 internal import Locks
-internal import Net
+package import Net
 
 /// Cookie secrets of this process, with periodic renewal.
 ///
@@ -12,10 +12,10 @@ package final class CookieJar: Sendable {
 
     private struct State {
         var secrets: CookieSecrets
-        var renewal: ContinuousClock.Instant
+        var renewal: Instant
     }
 
-    package init(now: ContinuousClock.Instant) {
+    package init(now: Instant) {
         state = Lock(
             State(
                 secrets: CookieSecrets(Self.secret()),
@@ -25,7 +25,7 @@ package final class CookieJar: Sendable {
     }
 
     /// Returns the secrets; renews the current one if its lifetime is over.
-    private func secrets(now: ContinuousClock.Instant) -> CookieSecrets {
+    private func secrets(now: Instant) -> CookieSecrets {
         state.withLock { state in
             if now >= state.renewal {
                 state.secrets.renew(with: Self.secret())
@@ -36,7 +36,7 @@ package final class CookieJar: Sendable {
     }
 
     /// Returns the terms for one batch of queries; thread-safe.
-    func terms(now: ContinuousClock.Instant, wallSeconds: Int64) -> CookieTerms {
+    func terms(now: Instant, wallSeconds: Int64) -> CookieTerms {
         CookieTerms(secrets: secrets(now: now), time: UInt32(truncatingIfNeeded: wallSeconds))
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 internal import Locks
+package import Net
 
 /// Rate limit for UDP clients without a proven address, against reflection attacks.
 ///
@@ -27,7 +28,7 @@ package final class RateLimit: Sendable {
     /// Burst of one network in nanoseconds: the queries of one second.
     private static let burst: UInt64 = 1_000_000_000
 
-    private let origin: ContinuousClock.Instant
+    private let origin: Instant
     private let state: Lock<State>
 
     private struct State {
@@ -37,7 +38,7 @@ package final class RateLimit: Sendable {
         var excess: UInt64 = 0
     }
 
-    package init(now: ContinuousClock.Instant) {
+    package init(now: Instant) {
         origin = now
         state = Lock(State())
     }
@@ -48,7 +49,7 @@ package final class RateLimit: Sendable {
     func decision(
         on address: IPAddress,
         perSecond: Int,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Decision {
         if address.isLoopback { return .passes }
         let place = Self.place(of: address)

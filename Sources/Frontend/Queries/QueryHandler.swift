@@ -76,14 +76,14 @@ package final class QueryHandler {
         fileprivate let transport: QueryTransport
         fileprivate let client: IPAddress
         fileprivate let network: ClientNetwork
-        fileprivate let arrival: ContinuousClock.Instant
+        fileprivate let arrival: Instant
     }
 
     /// Answers one message if no waiting is needed.
     package func look(
         at octets: [UInt8],
         from clientContext: ClientContext,
-        arrival: ContinuousClock.Instant
+        arrival: Instant
     ) -> Immediate {
         var octets = octets
         let transport = clientContext.transport
@@ -133,14 +133,14 @@ package final class QueryHandler {
 
     package func refresh(_ query: Query) { resolver.prefetcher.refresh(query) }
 
-    func noteHits(_ hits: UInt64, since arrival: ContinuousClock.Instant) {
+    func noteHits(_ hits: UInt64, since arrival: Instant) {
         counters.hitLatency.note(clocks.now() - arrival, times: hits)
     }
 
     // MARK: - Stopping
 
     /// Waits until no query is in flight, or until `deadline`.
-    package func drained(by deadline: ContinuousClock.Instant) async {
+    package func drained(by deadline: Instant) async {
         guard inFlight > 0 else { return }
         let timeout = ServiceLoop.task { [self] in
             do {
@@ -177,7 +177,7 @@ package final class QueryHandler {
         _ facts: QueryFacts,
         limit: Int,
         for clientContext: ClientContext,
-        arrival: ContinuousClock.Instant
+        arrival: Instant
     ) -> [UInt8]? {
         let hit = cache.withTable(now: clocks.now()) { table, now in
             scratch.withMutableRawSpan { buffer in

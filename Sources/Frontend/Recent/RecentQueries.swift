@@ -21,8 +21,8 @@ package final class RecentQueries: Sendable {
         _ hits: SlotSet,
         of queries: inout PlainQueries,
         in batch: inout DatagramBatch,
-        since arrival: ContinuousClock.Instant,
-        until end: ContinuousClock.Instant
+        since arrival: Instant,
+        until end: Instant
     ) {
         let time = Self.time(arrival)
         let took = Self.microseconds(end - arrival)
@@ -56,8 +56,8 @@ package final class RecentQueries: Sendable {
         in octets: [UInt8],
         over transport: QueryTransport,
         from client: IPAddress,
-        since arrival: ContinuousClock.Instant,
-        until end: ContinuousClock.Instant
+        since arrival: Instant,
+        until end: Instant
     ) {
         let record = QueryRecord(
             facts,
@@ -79,8 +79,8 @@ package final class RecentQueries: Sendable {
         in octets: [UInt8],
         over transport: QueryTransport,
         from client: IPAddress,
-        since arrival: ContinuousClock.Instant,
-        until end: ContinuousClock.Instant
+        since arrival: Instant,
+        until end: Instant
     ) {
         var flags: QueryRecord.Flags = resolution.sections.answerCount == 0 ? .empty : []
         if octets[start + 2] & 0x02 != 0 { flags.insert(.truncated) }
@@ -102,7 +102,7 @@ package final class RecentQueries: Sendable {
     }
 
     /// Records equal queries that the kernel answered over UDP from this machine.
-    package func note(_ hits: MirroredHits, name: [UInt8], at now: ContinuousClock.Instant) {
+    package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),
             microseconds: 1,
@@ -134,7 +134,7 @@ package final class RecentQueries: Sendable {
     }
 
     /// Returns the time of `instant` in records.
-    package static func time(_ instant: ContinuousClock.Instant) -> UInt64 {
+    package static func time(_ instant: Instant) -> UInt64 {
         (instant - origin).nanoseconds
     }
 

@@ -57,7 +57,7 @@ package final class TCPBatch {
     }
 
     /// Answers the next complete messages, at most 32, from the cache; `write` sends the replies.
-    func answer(from clientContext: ClientContext, now: ContinuousClock.Instant) -> Outcome {
+    func answer(from clientContext: ClientContext, now: Instant) -> Outcome {
         input.take()
         guard input.count > 0 else { return Outcome() }
         let unusual = look(&output, &queries, &input, from: clientContext)
@@ -107,7 +107,7 @@ package final class TCPBatch {
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
         _ input: inout StreamInput,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
             // Rare: many long replies.  The remaining queries are left over.
@@ -128,7 +128,7 @@ package final class TCPBatch {
     private func note(
         _ hits: SlotSet,
         from clientContext: ClientContext,
-        since arrival: ContinuousClock.Instant
+        since arrival: Instant
     ) {
         let end = clocks.now()
         for slot in hits {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 /// Deadlines of a TCP client.
 struct TCPDeadlines {
     /// For the rest of a message that has begun, however slowly its octets arrive.
-    var message: ContinuousClock.Instant?
+    var message: Instant?
 
     /// For the client to accept the replies.
-    var writing: ContinuousClock.Instant?
+    var writing: Instant?
 
     /// The next deadline; `idleUntil` is nil if a query or a reply is pending.
     func due(
         isReading: Bool,
-        idleUntil: ContinuousClock.Instant?
-    ) -> ContinuousClock.Instant? {
+        idleUntil: Instant?
+    ) -> Instant? {
         isReading ? Self.earlier(message ?? idleUntil, writing) : writing
     }
 
     static func earlier(
-        _ first: ContinuousClock.Instant?,
-        _ second: ContinuousClock.Instant?
-    ) -> ContinuousClock.Instant? {
+        _ first: Instant?,
+        _ second: Instant?
+    ) -> Instant? {
         guard let first, let second else { return first ?? second }
         return min(first, second)
     }

@@ -50,10 +50,10 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    private(set) var lastActive: ContinuousClock.Instant
+    private(set) var lastActive: Instant
 
     /// End of the pause in reading after a refused query; nil without a pause.
-    private var pausedUntil: ContinuousClock.Instant?
+    private var pausedUntil: Instant?
 
     private var deadlines = TCPDeadlines()
 
@@ -184,7 +184,7 @@ final class TCPSession {
 
     // MARK: - Answering
 
-    private func clientContext(_ now: ContinuousClock.Instant) -> ClientContext {
+    private func clientContext(_ now: Instant) -> ClientContext {
         ClientContext(
             transport: .tcp,
             address: client,
@@ -202,7 +202,7 @@ final class TCPSession {
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> UInt64 {
         var hits: UInt64 = 0
         while isTaking, rest.isEmpty {
@@ -232,7 +232,7 @@ final class TCPSession {
     private func answer(
         _ message: [UInt8],
         from clientContext: ClientContext,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) {
         switch handler.look(at: message, from: clientContext, arrival: now) {
         case .nothing:
@@ -328,7 +328,7 @@ final class TCPSession {
     // MARK: - Deadlines
 
     /// The next deadline of the client; nil if the client waits for the daemon.
-    private var due: ContinuousClock.Instant? {
+    private var due: Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)
     }

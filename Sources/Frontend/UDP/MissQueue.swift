@@ -10,7 +10,7 @@ package struct Miss: Sendable {
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
-    package let arrival: ContinuousClock.Instant
+    package let arrival: Instant
 }
 
 /// Queue of misses and refreshes from the workers to the service loop.

@@ -56,7 +56,7 @@ struct PlainQueries {
     ///   time; must not block, because the cache lock is held.
     mutating func lookUp(
         in cache: AnswerCache,
-        now: ContinuousClock.Instant,
+        now: Instant,
         _ answer: (Int, QueryFacts, UInt64, inout AnswerTable, UInt64) -> CacheHit?
     ) -> Outcome {
         var outcome = Outcome()

@@ -94,7 +94,7 @@ package final class UDPWorker: Sendable {
     private func receive(
         _ batch: inout DatagramBatch,
         _ busyPoll: BusyPoll,
-        _ idleSince: ContinuousClock.Instant
+        _ idleSince: Instant
     ) -> Int {
         if busyPoll.isSpinning {
             let end = idleSince + BusyPoll.time
@@ -118,7 +118,7 @@ package final class UDPWorker: Sendable {
         _ batch: inout DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
-        _ now: ContinuousClock.Instant,
+        _ now: Instant,
         _ queries: inout PlainQueries,
         _ unusual: inout SlotSet
     ) {
@@ -171,7 +171,7 @@ package final class UDPWorker: Sendable {
     private func answer(
         _ queries: inout PlainQueries,
         _ batch: inout DatagramBatch,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
             let hit = batch.withBuffer(slot) { buffer in
@@ -189,8 +189,8 @@ package final class UDPWorker: Sendable {
         _ hits: SlotSet,
         _ queries: inout PlainQueries,
         _ batch: inout DatagramBatch,
-        _ start: ContinuousClock.Instant,
-        _ end: ContinuousClock.Instant
+        _ start: Instant,
+        _ end: Instant
     ) {
         counters.hitLatency.note(end - start, times: UInt64(hits.count))
         recent.note(hits, of: &queries, in: &batch, since: start, until: end)
@@ -201,7 +201,7 @@ package final class UDPWorker: Sendable {
         _ batch: borrowing DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
-        _ start: ContinuousClock.Instant
+        _ start: Instant
     ) {
         var queued: [Miss] = []
         queued.reserveCapacity(misses.count)

@@ -11,13 +11,13 @@ struct AccountBreaker: Sendable, Hashable {
         case byOperator
 
         /// The vendor refused the account; a probe may start at `until`, or is in flight.
-        case byVendor(VendorError, until: ContinuousClock.Instant)
+        case byVendor(VendorError, until: Instant)
     }
 
     /// Refusal by the vendor.
     private struct Denial: Sendable, Hashable {
         let error: VendorError
-        var until: ContinuousClock.Instant
+        var until: Instant
         var hasTrial = false
     }
 
@@ -27,23 +27,23 @@ struct AccountBreaker: Sendable, Hashable {
     private var denial: Denial?
 
     /// Returns the reason that blocks a call now; nil if a call may start.
-    func refusal(now: ContinuousClock.Instant) -> Refusal? {
+    func refusal(now: Instant) -> Refusal? {
         if isPausedByOperator { return .byOperator }
         guard let denial, denial.hasTrial || now < denial.until else { return nil }
         return .byVendor(denial.error, until: denial.until)
     }
 
     /// Returns true if the refusal has expired and no probe is in flight yet.
-    func isTrialDue(at now: ContinuousClock.Instant) -> Bool {
+    func isTrialDue(at now: Instant) -> Bool {
         denial.map { !$0.hasTrial && now >= $0.until } ?? false
     }
 
-    func isRefused(at now: ContinuousClock.Instant) -> Bool {
+    func isRefused(at now: Instant) -> Bool {
         denial.map { now < $0.until } ?? false
     }
 
     /// Expiry of the refusal; in the past while a probe is due or in flight.
-    var refusedUntil: ContinuousClock.Instant? { denial?.until }
+    var refusedUntil: Instant? { denial?.until }
 }
 
 // MARK: - Events
@@ -59,7 +59,7 @@ extension AccountBreaker {
     }
 
     /// Records that the vendor refuses the account, even with a corrected clock.
-    mutating func refused(_ error: VendorError, now: ContinuousClock.Instant) {
+    mutating func refused(_ error: VendorError, now: Instant) {
         denial = Denial(error: error, until: now + ClientLimits.refusalPause)
     }
 
@@ -74,7 +74,7 @@ extension AccountBreaker {
     }
 
     /// Expires the refusal after a network change: it may have come from a captive portal.
-    mutating func networkChanged(now: ContinuousClock.Instant) {
+    mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))
     }

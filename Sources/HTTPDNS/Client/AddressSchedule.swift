@@ -10,10 +10,10 @@ package struct AddressSchedule: Sendable, Hashable {
     private let lifetime: Duration
 
     /// Time of the next request; nil before the start.
-    private var next: ContinuousClock.Instant?
+    private var next: Instant?
 
     /// Start of the latest request.
-    private var latest: ContinuousClock.Instant?
+    private var latest: Instant?
 
     /// Number of the request in flight; nil if there is none.
     private var current: Int?
@@ -30,14 +30,14 @@ package struct AddressSchedule: Sendable, Hashable {
     }
 
     /// Time of the next request; nil before the start and while a request is in flight.
-    package var due: ContinuousClock.Instant? { current == nil ? next : nil }
+    package var due: Instant? { current == nil ? next : nil }
 }
 
 // MARK: - Events
 
 extension AddressSchedule {
     /// Starts the schedule.
-    package mutating func start(now: ContinuousClock.Instant) {
+    package mutating func start(now: Instant) {
         if next == nil { next = now }
     }
 
@@ -50,7 +50,7 @@ extension AddressSchedule {
     /// Records the start of a request.
     ///
     /// - Returns: the number of the request.
-    package mutating func began(now: ContinuousClock.Instant) -> Int {
+    package mutating func began(now: Instant) -> Int {
         count += 1
         current = count
         latest = now
@@ -64,7 +64,7 @@ extension AddressSchedule {
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Bool {
         guard current == number else { return false }
         current = nil
@@ -74,7 +74,7 @@ extension AddressSchedule {
     }
 
     /// Records that request `number` failed.
-    package mutating func failed(_ number: Int, now: ContinuousClock.Instant) {
+    package mutating func failed(_ number: Int, now: Instant) {
         guard current == number else { return }
         current = nil
         let pause = ClientLimits.refreshPause * (1 << min(failures, 10))
@@ -84,14 +84,14 @@ extension AddressSchedule {
 
     /// Schedules a refresh soon, because no server answers or a server rejects this account's
     /// level.
-    package mutating func serversFailed(now: ContinuousClock.Instant) {
+    package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now
         self.next = min(next, max(now, soonest))
     }
 
     /// Schedules an immediate refresh, because other servers may be nearest in the new network.
-    package mutating func networkChanged(now: ContinuousClock.Instant) {
+    package mutating func networkChanged(now: Instant) {
         guard next != nil else { return }
         current = nil
         failures = 0

@@ -10,7 +10,7 @@ package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {
         /// Query the server, and report the result under the number of the try.
-        case ask(Int, SocketAddress, fresh: Bool, until: ContinuousClock.Instant)
+        case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
         /// The call has failed: no further result can arrive.
         case end
@@ -48,10 +48,10 @@ package struct AttemptPlan: Sendable, Hashable {
     package private(set) var count = 0
 
     /// Start of the latest try.
-    private var latest: ContinuousClock.Instant?
+    private var latest: Instant?
 
     /// Deadline of the call and of all its tries.
-    package private(set) var deadline: ContinuousClock.Instant
+    package private(set) var deadline: Instant
 
     /// True after an answer, or when no answer can arrive any more.
     package private(set) var isOver = false
@@ -61,7 +61,7 @@ package struct AttemptPlan: Sendable, Hashable {
         order: [SocketAddress],
         timeout: Duration,
         hedgeAfter: Duration,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) {
         untried = order[...]
         self.timeout = timeout
@@ -76,7 +76,7 @@ package struct AttemptPlan: Sendable, Hashable {
     package var isExhausted: Bool { untried.isEmpty }
 
     /// Time of the next ``tick(now:)``; nil if none is needed.
-    package var wake: ContinuousClock.Instant? {
+    package var wake: Instant? {
         guard !isOver, !untried.isEmpty, let latest else { return nil }
         let next = latest + hedgeAfter
         return next < deadline ? next : nil
@@ -87,18 +87,18 @@ package struct AttemptPlan: Sendable, Hashable {
 
 extension AttemptPlan {
     /// Starts the call.
-    package mutating func begin(now: ContinuousClock.Instant) -> Move? {
+    package mutating func begin(now: Instant) -> Move? {
         askNext(now)
     }
 
     /// Handles the passage of time; starts a hedged request if it is due.
-    package mutating func tick(now: ContinuousClock.Instant) -> Move? {
+    package mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
     }
 
     /// Extends the deadline for a look-up that joined the call.
-    package mutating func extend(to deadline: ContinuousClock.Instant) {
+    package mutating func extend(to deadline: Instant) {
         self.deadline = max(self.deadline, deadline)
     }
 
@@ -115,7 +115,7 @@ extension AttemptPlan {
     package mutating func failed(
         _ number: Int,
         _ fault: Fault,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Move? {
         guard let server = running.removeValue(forKey: number), !isOver else { return nil }
         switch fault {
@@ -140,7 +140,7 @@ extension AttemptPlan {
 
 extension AttemptPlan {
     /// Queries the next server, or ends the call if no try is in flight.
-    private mutating func askNext(_ now: ContinuousClock.Instant) -> Move? {
+    private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)
         }
@@ -150,7 +150,7 @@ extension AttemptPlan {
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> Move {
         defer { count += 1 }
         running[count] = server

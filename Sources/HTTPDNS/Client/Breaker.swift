@@ -9,7 +9,7 @@ struct Breaker: Sendable, Hashable {
     /// State of an open breaker.
     struct Pause: Sendable, Hashable {
         /// Time from which one attempt is admitted.
-        var until: ContinuousClock.Instant
+        var until: Instant
 
         /// Length of the next pause if the server sends no `Retry-After`.
         var next: Duration
@@ -25,9 +25,9 @@ struct Breaker: Sendable, Hashable {
     private(set) var pause: Pause?
 
     /// End of the pause, possibly in the past; nil while the breaker is closed.
-    var openUntil: ContinuousClock.Instant? { pause?.until }
+    var openUntil: Instant? { pause?.until }
 
-    func admits(at now: ContinuousClock.Instant) -> Bool {
+    func admits(at now: Instant) -> Bool {
         guard let pause else { return true }
         return pause.trial == nil && now >= pause.until
     }
@@ -47,7 +47,7 @@ extension Breaker {
         _ number: UInt64,
         retryAfter: Duration?,
         last: UInt64,
-        now: ContinuousClock.Instant
+        now: Instant
     ) {
         guard var pause else {
             let length = retryAfter ?? ClientLimits.firstPause

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files of this module that do not import Net use instants, too.
+@_exported public import Monotonic
 
 /// Constants of the vendor client that no setting changes.
 package enum ClientLimits {

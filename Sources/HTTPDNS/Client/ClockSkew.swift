@@ -31,7 +31,7 @@ struct ClockSkew: Sendable, Hashable {
     private(set) var repairs: UInt64 = 0
 
     /// Time of the next request without the correction; nil without an offset.
-    private var retestAt: ContinuousClock.Instant?
+    private var retestAt: Instant?
 
     func vendorSeconds(at wallSeconds: Int64) -> Int64 { wallSeconds &+ (offset ?? 0) }
 
@@ -60,7 +60,7 @@ struct ClockSkew: Sendable, Hashable {
 
 extension ClockSkew {
     /// Returns the offset for the next request; `isRetest` is true if a known offset is left out.
-    mutating func next(at now: ContinuousClock.Instant) -> (offset: Int64, isRetest: Bool) {
+    mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
         self.retestAt = now + ClientLimits.skewRetest
@@ -75,7 +75,7 @@ extension ClockSkew {
     }
 
     /// Records that a refused request was accepted when signed with `offset`.
-    mutating func repaired(with offset: Int64, at now: ContinuousClock.Instant) {
+    mutating func repaired(with offset: Int64, at now: Instant) {
         self.offset = offset
         refusedOffset = nil
         retestAt = now + ClientLimits.skewRetest

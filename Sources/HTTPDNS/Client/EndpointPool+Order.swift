@@ -10,7 +10,7 @@ extension EndpointPool {
         case servers([SocketAddress])
 
         /// No server: every server returned 429, and one may be queried at `until` at the earliest.
-        case limited(until: ContinuousClock.Instant)
+        case limited(until: Instant)
     }
 
     /// Returns the servers for a call that starts now.
@@ -20,7 +20,7 @@ extension EndpointPool {
     ///
     /// A server with several unanswered requests comes last while they are unanswered: a call that
     /// started with it would wait for its hedged request.
-    package func order(now: ContinuousClock.Instant) -> Order {
+    package func order(now: Instant) -> Order {
         // Fast path: no server has an open breaker or an unanswered request.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
@@ -36,7 +36,7 @@ extension EndpointPool {
     /// Returns the servers for a health probe that starts now, without those with an open breaker.
     ///
     /// The first one is the current server, or the primary server if its check is due.
-    func trialOrder(now: ContinuousClock.Instant) -> [SocketAddress] {
+    func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
             order.removeAll { $0 == 0 }
@@ -68,7 +68,7 @@ extension EndpointPool {
     }
 
     /// Returns true if the primary server is not current and its check is due.
-    func isReturnDue(_ now: ContinuousClock.Instant) -> Bool {
+    func isReturnDue(_ now: Instant) -> Bool {
         guard let returnAt, !isProbing else { return false }
         return now >= returnAt
     }

@@ -73,7 +73,7 @@ package struct EndpointPool: Sendable, Hashable {
     private var latest: UInt64 = 0
 
     /// Time of the next check of the primary server; nil while the primary is current.
-    package private(set) var returnAt: ContinuousClock.Instant?
+    package private(set) var returnAt: Instant?
 
     /// Number of the attempt that checks the primary server; nil if `returnAt` is nil.
     private(set) var probe: UInt64?
@@ -108,7 +108,7 @@ package struct EndpointPool: Sendable, Hashable {
     package var isProbing: Bool { probe != nil }
 
     /// Returns the end of the pause after a 429 of `server`; nil if its breaker is closed.
-    package func openUntil(_ server: SocketAddress) -> ContinuousClock.Instant? {
+    package func openUntil(_ server: SocketAddress) -> Instant? {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
 
@@ -127,7 +127,7 @@ extension EndpointPool {
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Attempt? {
         guard let index = index(of: server), endpoints[index].breaker.admits(at: now) else {
             return nil
@@ -152,7 +152,7 @@ extension EndpointPool {
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Change? {
         let wasProbe = probe == attempt.number
         if wasProbe { probe = nil }
@@ -204,7 +204,7 @@ extension EndpointPool {
     /// second, billed request for each call without ever failing.
     private mutating func probeEnded(
         _ outcome: Outcome,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> Change? {
         switch outcome {
         case .answered:
@@ -223,7 +223,7 @@ extension EndpointPool {
     private mutating func failed(
         _ index: Int,
         times: Int,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> Change? {
         endpoints[index].failuresInRow += times
         guard index == currentIndex, endpoints[index].failuresInRow >= failuresBeforeSwitch,
@@ -234,7 +234,7 @@ extension EndpointPool {
     }
 
     /// Makes the server at `index` current and starts a new era.
-    private mutating func move(to index: Int, _ now: ContinuousClock.Instant) {
+    private mutating func move(to index: Int, _ now: Instant) {
         currentIndex = index
         inTurn = rotation.map { endpoints[$0].address }
         beginEra()
@@ -264,7 +264,7 @@ extension EndpointPool {
     ///
     /// The current server stays current. If it is not the primary server, a check of the primary is
     /// due immediately. Reports of attempts in flight are ignored.
-    package mutating func networkChanged(now: ContinuousClock.Instant) {
+    package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
         beginEra()
         probe = nil
@@ -278,7 +278,7 @@ extension EndpointPool {
     ///
     /// - Parameter scheduled: servers in the vendor's order; if empty, only the configured servers
     ///   remain.
-    package mutating func schedule(_ scheduled: [SocketAddress], now: ContinuousClock.Instant) {
+    package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {
         let old = endpoints
         let oldCurrent = current
         endpoints = Self.distinct(scheduled + configured).map { address in

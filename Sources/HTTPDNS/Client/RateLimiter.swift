@@ -9,11 +9,11 @@ struct RateLimiter: Sendable, Hashable {
     let perSecond: Int?
 
     /// Time at which the sent requests are within the rate; nil before the first request.
-    private var busyUntil: ContinuousClock.Instant?
+    private var busyUntil: Instant?
 
     init(perSecond: Int?) { self.perSecond = perSecond }
 
-    func forbids(now: ContinuousClock.Instant) -> Bool {
+    func forbids(now: Instant) -> Bool {
         guard let perSecond, let busyUntil else { return false }
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
@@ -22,7 +22,7 @@ struct RateLimiter: Sendable, Hashable {
 // MARK: - Events
 
 extension RateLimiter {
-    mutating func spend(now: ContinuousClock.Instant) {
+    mutating func spend(now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
     }

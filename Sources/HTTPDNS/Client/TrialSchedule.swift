@@ -15,13 +15,13 @@ struct TrialSchedule: Sendable, Hashable {
     private var failuresInRow = 0
 
     /// Earliest start of the next probe; nil for any time.
-    private var next: ContinuousClock.Instant?
+    private var next: Instant?
 
     init(burst: Int) {
         self.burst = burst
     }
 
-    func isDue(at now: ContinuousClock.Instant) -> Bool {
+    func isDue(at now: Instant) -> Bool {
         !isUnderWay && next.map { now >= $0 } ?? true
     }
 }
@@ -29,7 +29,7 @@ struct TrialSchedule: Sendable, Hashable {
 // MARK: - Events
 
 extension TrialSchedule {
-    mutating func began(at now: ContinuousClock.Instant) {
+    mutating func began(at now: Instant) {
         isUnderWay = true
         next = now + ClientLimits.trialPause
     }

@@ -7,8 +7,8 @@ internal import Net
 final class PendingLookup {
     let question: BatchQueue.Question
 
-    let start: ContinuousClock.Instant
-    let deadline: ContinuousClock.Instant
+    let start: Instant
+    let deadline: Instant
 
     /// True if the look-up joined a pending name.
     var wasMerged = false
@@ -18,8 +18,8 @@ final class PendingLookup {
 
     init(
         _ question: BatchQueue.Question,
-        start: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant,
+        start: Instant,
+        deadline: Instant,
         _ completion: @escaping VendorClient.Completion
     ) {
         self.question = question
@@ -70,9 +70,9 @@ final class PendingName {
         self.route = route
     }
 
-    var firstDeadline: ContinuousClock.Instant? { lookUps.lazy.map(\.deadline).min() }
+    var firstDeadline: Instant? { lookUps.lazy.map(\.deadline).min() }
 
-    var lastDeadline: ContinuousClock.Instant? { lookUps.lazy.map(\.deadline).max() }
+    var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
 /// Call to the vendor, from its first try until its last try has ended.
@@ -82,8 +82,8 @@ final class VendorCall {
     struct RunningTry {
         let attempt: EndpointPool.Attempt
         let request: any Cancellable
-        let start: ContinuousClock.Instant
-        let until: ContinuousClock.Instant
+        let start: Instant
+        let until: Instant
     }
 
     let lookup: VendorQuery
@@ -113,16 +113,16 @@ final class VendorCall {
     let isAccountTrial: Bool
 
     /// Start of the call, or of its restart after a network change.
-    var start: ContinuousClock.Instant
+    var start: Instant
 
     /// Time at which a health probe starts if no reply arrived since `start`; nil afterwards.
-    var suspectAt: ContinuousClock.Instant?
+    var suspectAt: Instant?
 
     /// Number of restarts; tries of an earlier round are ignored.
     var round = 0
 
     /// Time of the next hedged request, suspicion or caller's deadline.
-    var wake: ContinuousClock.Instant?
+    var wake: Instant?
 
     let number: UInt64
 
@@ -131,8 +131,8 @@ final class VendorCall {
         _ lookup: VendorQuery,
         names: [PendingName],
         course: AttemptPlan,
-        start: ContinuousClock.Instant,
-        suspectAt: ContinuousClock.Instant
+        start: Instant,
+        suspectAt: Instant
     ) {
         self.number = number
         self.lookup = lookup
@@ -153,7 +153,7 @@ final class VendorCall {
         _ lookup: VendorQuery,
         _ course: AttemptPlan,
         isOfAccount: Bool,
-        _ start: ContinuousClock.Instant
+        _ start: Instant
     ) {
         self.number = number
         self.lookup = lookup

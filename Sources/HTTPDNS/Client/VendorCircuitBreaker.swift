@@ -19,10 +19,10 @@ struct VendorCircuitBreaker: Sendable, Hashable {
     private var tries = 0
 
     /// Start of the latest probe without a reply; nil if a reply arrived since.
-    private var trialBegan: ContinuousClock.Instant?
+    private var trialBegan: Instant?
 
     /// Time of the latest reply; nil before the first.
-    private var receivedAt: ContinuousClock.Instant?
+    private var receivedAt: Instant?
 
     init(limit: Int) {
         self.limit = limit
@@ -32,7 +32,7 @@ struct VendorCircuitBreaker: Sendable, Hashable {
     var isSilent: Bool { tries >= limit }
 
     /// Returns true if any reply arrived after `start`.
-    func hasReceived(since start: ContinuousClock.Instant) -> Bool {
+    func hasReceived(since start: Instant) -> Bool {
         receivedAt.map { $0 > start } ?? false
     }
 }
@@ -41,13 +41,13 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 
 extension VendorCircuitBreaker {
     /// Records a client's try from `start` that timed out after a fair time.
-    mutating func lasted(since start: ContinuousClock.Instant) {
+    mutating func lasted(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
     /// Records that a probe that started at `start` got no reply from any server.
-    mutating func confirmed(since start: ContinuousClock.Instant) {
+    mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions
         suspicions = 0
@@ -55,7 +55,7 @@ extension VendorCircuitBreaker {
     }
 
     /// Records a reply with any content.
-    mutating func heard(at now: ContinuousClock.Instant) {
+    mutating func heard(at now: Instant) {
         reset()
         receivedAt = now
     }

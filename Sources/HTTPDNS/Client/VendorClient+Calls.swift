@@ -6,7 +6,7 @@ internal import Net
 
 extension VendorClient {
     /// Starts a call for `names`; the caller has checked that a call is permitted.
-    func begin(_ names: [PendingName], _ families: Families, _ now: ContinuousClock.Instant) {
+    func begin(_ names: [PendingName], _ families: Families, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
             families: families,
@@ -34,7 +34,7 @@ extension VendorClient {
     }
 
     /// Returns the plan for servers in that order.
-    func course(_ order: [SocketAddress], until deadline: ContinuousClock.Instant) -> AttemptPlan {
+    func course(_ order: [SocketAddress], until deadline: Instant) -> AttemptPlan {
         AttemptPlan(
             order: order,
             timeout: settings.timeout,

@@ -70,7 +70,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private let question: Question
     private let why: Trace.Why
     private let trace: Trace?
-    private let deadline: ContinuousClock.Instant
+    private let deadline: Instant
     private let completion: Completion
 
     /// Variant of the vendor's API for the next request.
@@ -94,7 +94,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         _ question: Question,
         with client: VendorClient,
         _ why: Trace.Why,
-        until deadline: ContinuousClock.Instant,
+        until deadline: Instant,
         trace: Trace? = nil,
         _ completion: @escaping Completion
     ) {
@@ -331,8 +331,7 @@ extension VendorClient {
         }
     }
 
-    func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: ContinuousClock.Instant)
-    {
+    func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
         counters.failuresByKind[error.kind, default: 0] += 1
         // A cancelled or local failure is not a failure of the server.
         guard error.verdict != .notTheServer else { return }

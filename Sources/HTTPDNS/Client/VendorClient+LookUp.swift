@@ -22,7 +22,7 @@ extension VendorClient {
         _ name: Name,
         _ families: Families,
         route: String,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion
@@ -33,12 +33,16 @@ extension VendorClient {
         )
         let lookUp = PendingLookup(question, start: clocks.now(), deadline: deadline, completion)
         counters.calls += 1
-        if let reason = enqueue(lookUp, of: cancellation?.client, wanted: families, route, trace) {
+        if let reason = enqueue(
+            lookUp,
+            of: cancellation?.client.map { AnyHashable($0) },
+            wanted: families,
+            route,
+            trace
+        ) {
             return finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
         }
-        cancellation?.whenCancelled { [weak self, weak lookUp] in
-            if let lookUp { self?.cancel(lookUp) }
-        }
+        cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
     /// Joins `lookUp` to a pending name, or queues the name or starts its call.
@@ -86,7 +90,7 @@ extension VendorClient {
     }
 
     /// Returns the reason that forbids a client's call now, and counts it; nil if a call may start.
-    func refusal(_ now: ContinuousClock.Instant) -> VendorError? {
+    func refusal(_ now: Instant) -> VendorError? {
         let obstacle = obstacle(now)
         switch obstacle {
         case .budget: budget.refused()
@@ -97,7 +101,7 @@ extension VendorClient {
     }
 
     /// Returns the reason that forbids a call now; nil if a call may start.
-    func obstacle(_ now: ContinuousClock.Instant) -> VendorError? {
+    func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
         case .byVendor(let error, _): return error
@@ -121,7 +125,7 @@ extension VendorClient {
     /// same turn of the service loop also share a call.
     ///
     /// - Parameter deadline: deadline of the look-up queued last.
-    private func flushSoon(_ deadline: ContinuousClock.Instant) {
+    private func flushSoon(_ deadline: Instant) {
         guard hasPlace else {
             queueAlarm.bring(forward: deadline)
             return
@@ -197,7 +201,7 @@ extension VendorClient {
     /// Fails the look-ups of `name` after their deadline.
     func expire(
         _ name: PendingName,
-        _ now: ContinuousClock.Instant,
+        _ now: Instant,
         reason: VendorError,
         tries: [FailedTry]
     ) {

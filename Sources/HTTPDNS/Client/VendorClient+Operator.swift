@@ -57,7 +57,7 @@ extension VendorClient {
     }
 
     /// Restarts a call in the next loop turn, with its remaining time.
-    private func reissue(_ call: VendorCall, _ now: ContinuousClock.Instant) {
+    private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
         counters.reissued += 1
@@ -72,7 +72,7 @@ extension VendorClient {
     }
 
     /// Cancels the tries of a call; their results do not count.
-    func dropTries(of call: VendorCall, _ now: ContinuousClock.Instant) {
+    func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running.values
         call.running = [:]
         call.round += 1
@@ -209,7 +209,7 @@ extension VendorClient {
         return statistics
     }
 
-    private func state(_ now: ContinuousClock.Instant) -> VendorStatistics.State {
+    private func state(_ now: Instant) -> VendorStatistics.State {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
         case .byVendor(let error, let until): return .refused(error, until: until)

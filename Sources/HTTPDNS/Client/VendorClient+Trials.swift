@@ -56,7 +56,7 @@ extension VendorClient {
     var suspicionTime: Duration { settings.timeout / 2 }
 
     /// Starts a health probe if no server of the vendor has replied since `call` started.
-    func suspect(_ call: VendorCall, _ now: ContinuousClock.Instant) {
+    func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
         if !silence.hasReceived(since: call.start) { beginTrial() }
@@ -80,7 +80,7 @@ extension VendorClient {
     }
 
     /// Cancels the probe in flight, because its result would be outdated.
-    func dropTrial(_ now: ContinuousClock.Instant) {
+    func dropTrial(_ now: Instant) {
         trials.reset()
         guard let call = trial else { return }
         trial = nil

@@ -9,7 +9,7 @@ extension VendorClient {
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
-        until: ContinuousClock.Instant,
+        until: Instant,
         _ number: Int,
         of call: VendorCall
     ) {
@@ -107,7 +107,7 @@ extension VendorClient {
     }
 
     /// Records that the vendor refuses the account, even with a corrected clock.
-    private func refuse(_ error: VendorError, _ now: ContinuousClock.Instant) {
+    private func refuse(_ error: VendorError, _ now: Instant) {
         // Calls in flight are refused together; only the first refusal is reported.
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)

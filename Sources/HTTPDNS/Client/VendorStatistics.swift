@@ -100,7 +100,7 @@ package struct VendorStatistics: Sendable, Hashable {
     package var refreshes: UInt64 = 0
 
     /// Time of the latest successful refresh; nil if there was none.
-    package var refreshedAt: ContinuousClock.Instant?
+    package var refreshedAt: Instant?
 
     /// Failed address refreshes.
     package var refreshFailures: UInt64 = 0
@@ -128,10 +128,10 @@ package struct VendorStatistics: Sendable, Hashable {
         case paused
 
         /// The vendor refuses the account; a probe may start at that time, or is in flight.
-        case refused(VendorError, until: ContinuousClock.Instant)
+        case refused(VendorError, until: Instant)
 
         /// All servers returned 429; one may be queried at that time.
-        case limited(until: ContinuousClock.Instant)
+        case limited(until: Instant)
 
         case overBudget
     }
@@ -154,10 +154,10 @@ package struct ServerStatistics: Sendable, Hashable {
     package var lastError: VendorError?
 
     /// Time of the latest failure.
-    package var lastErrorAt: ContinuousClock.Instant?
+    package var lastErrorAt: Instant?
 
     /// End of the pause after a 429; nil if there is none.
-    package var limitedUntil: ContinuousClock.Instant?
+    package var limitedUntil: Instant?
 
     /// Median reply time; nil before the first reply.
     package var medianLatency: Duration?

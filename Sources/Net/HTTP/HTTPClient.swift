@@ -77,7 +77,7 @@ package final class HTTPClient: HTTPTransport {
     @discardableResult
     package func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) -> any RequestHandle {
         statistics.requests += 1

@@ -16,7 +16,7 @@ package protocol HTTPTransport: Sendable {
     @discardableResult
     func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) -> any RequestHandle
 

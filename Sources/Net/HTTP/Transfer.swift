@@ -8,7 +8,7 @@ final class Transfer: RequestHandle {
 
     let started = Clock.now
 
-    let deadline: ContinuousClock.Instant
+    let deadline: Instant
 
     /// Handle that sends the request; nil before it is sent.
     var handle: EasyHandle?
@@ -35,7 +35,7 @@ final class Transfer: RequestHandle {
     /// Completion handler; nil after it was called.
     private var completion: Completion?
 
-    init(until deadline: ContinuousClock.Instant, _ completion: @escaping Completion) {
+    init(until deadline: Instant, _ completion: @escaping Completion) {
         self.deadline = deadline
         self.completion = completion
     }

@@ -14,7 +14,7 @@ final class WatchedSockets {
         fileprivate private(set) var events: DescriptorWatch.Events
 
         /// Instant of the last received data, nil if there was none since the watch began.
-        private(set) var lastReceived: ContinuousClock.Instant?
+        private(set) var lastReceived: Instant?
 
         private let duplicate: OwnedDescriptor
         private var watch: DescriptorWatch?

@@ -10,10 +10,10 @@ package final class Alarm {
     private let action: @ServiceLoop () -> Void
 
     /// Instant at which the action is due, nil for none.
-    private var wanted: ContinuousClock.Instant?
+    private var wanted: Instant?
 
     /// Running timer and the instant at which it ends.
-    private var timer: (timer: any Cancellable, end: ContinuousClock.Instant)?
+    private var timer: (timer: any Cancellable, end: Instant)?
 
     /// Creates an alarm that is not set.
     package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
@@ -22,7 +22,7 @@ package final class Alarm {
     }
 
     /// Sets the instant at which the action runs once; nil cancels the alarm.
-    package func set(_ instant: ContinuousClock.Instant?) {
+    package func set(_ instant: Instant?) {
         wanted = instant
         if let timer, let instant, timer.end <= instant { return }
         timer?.timer.cancel()
@@ -34,7 +34,7 @@ package final class Alarm {
     }
 
     /// Moves the alarm to `instant` unless it is already set to an earlier instant.
-    package func bring(forward instant: ContinuousClock.Instant) {
+    package func bring(forward instant: Instant) {
         if let wanted, wanted <= instant { return }
         set(instant)
     }

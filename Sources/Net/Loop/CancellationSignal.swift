@@ -9,28 +9,36 @@ package final class CancellationSignal {
     /// True if the work was cancelled.
     package private(set) var isCancelled = false
 
+    private var isOver = false
+
     private var actions: [@ServiceLoop () -> Void] = []
 
     /// Client to which per-client limits charge the work; nil for work of the daemon itself.
-    package let client: AnyHashable?
+    package let client: (any Hashable & Sendable)?
 
     /// Creates a signal that is not cancelled.
-    package init(client: AnyHashable? = nil) {
+    package init(client: (any Hashable & Sendable)? = nil) {
         self.client = client
     }
 
     /// Registers an action that runs on cancellation, or immediately if the work is cancelled
     /// already.
     ///
-    /// The signal retains its actions until it is released, so an action must not retain the work.
+    /// The signal retains the action until the end of the work. So an action may retain the work.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
-        actions.append(action)
+        if !isOver { actions.append(action) }
+    }
+
+    /// Releases all actions: the work has ended and is not cancelled any more.
+    package func finish() {
+        isOver = true
+        actions = []
     }
 
     /// Cancels the work; is idempotent.
     package func cancel() {
-        guard !isCancelled else { return }
+        guard !isCancelled, !isOver else { return }
         isCancelled = true
         let actions = actions
         self.actions = []

@@ -5,11 +5,11 @@ package struct Clocks: Sendable {
     /// Calls a closure on the service loop at an instant, unless the returned timer is cancelled
     /// before.
     package typealias Timing =
-        @Sendable @ServiceLoop (ContinuousClock.Instant, @escaping @ServiceLoop () -> Void) ->
+        @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->
         any Cancellable
 
     /// Clock of deadlines, lifetimes and durations.
-    package var now: @Sendable () -> ContinuousClock.Instant
+    package var now: @Sendable () -> Instant
 
     /// Seconds since 1970 by the wall clock, which may jump; for signatures.
     package var wallSeconds: @Sendable () -> Int64
@@ -19,7 +19,7 @@ package struct Clocks: Sendable {
 
     /// Creates a set of clocks; `now` and `timer` must use the same clock.
     package init(
-        now: @escaping @Sendable () -> ContinuousClock.Instant,
+        now: @escaping @Sendable () -> Instant,
         wallSeconds: @escaping @Sendable () -> Int64,
         timer: @escaping Timing
     ) {
@@ -41,7 +41,7 @@ extension Clocks {
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     @ServiceLoop
-    package func sleep(_ end: ContinuousClock.Instant) async throws(CancellationError) {
+    package func sleep(_ end: Instant) async throws(CancellationError) {
         let waiter = Waiter()
         let timer = timer(end) { waiter.resume(.timedOut) }
         defer { timer.cancel() }

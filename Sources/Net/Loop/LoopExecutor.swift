@@ -49,6 +49,14 @@ package final class LoopExecutor: SerialExecutor {
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
+    /// Batches to flush, and the number of sources dispatched since the first one was queued.
+    // SAFETY: used on the loop's thread only.
+    private nonisolated(unsafe) var batches: [any TurnBatch] = []
+    private nonisolated(unsafe) var turnsOfBatches = 0
+
+    /// Maximum sources that are dispatched before the batches are flushed.
+    private static let turnsBeforeFlush = 16
+
     /// Eventfd that wakes the thread.
     private let alarm: Int32
 
@@ -199,17 +207,34 @@ extension LoopExecutor {
             batch.removeAll(keepingCapacity: true)
             poll()
         }
+        flushBatches()
         thread.store(0, ordering: .relaxed)
     }
 
-    /// Dispatches one ready source; waits for one if there are no jobs.
+    /// Flushes `batch` before the next wait; called on the loop's thread.
+    func flushLater(_ batch: any TurnBatch) {
+        // SAFETY: this is the loop's thread.
+        unsafe batches.append(batch)
+    }
+
+    /// Flushes all batches; those that collect more work are flushed later.
+    private func flushBatches() {
+        // SAFETY: this is the loop's thread.
+        let due = unsafe batches
+        unsafe batches.removeAll(keepingCapacity: true)
+        unsafe turnsOfBatches = 0
+        ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
+    }
+
+    /// Dispatches one ready source; waits for one if there are neither jobs nor batches.
     private func poll() {
-        // SAFETY: `event` lives as long as the loop, and this is the loop's thread, as `own`
-        // requires.
+        // SAFETY: `event` lives as long as the loop, and this is the loop's thread, as `own` and
+        // `batches` require.
+        if unsafe turnsOfBatches >= Self.turnsBeforeFlush { flushBatches() }
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =
-                unsafe own.isEmpty
+                unsafe own.isEmpty && batches.isEmpty
                 && state.withLock { state in
                     state.polling = state.jobs.isEmpty && !state.stopping
                     return state.polling
@@ -217,7 +242,13 @@ extension LoopExecutor {
             status = unsafe sd_event_wait(event, idle ? .max : 0)
             if idle { state.withLock { $0.polling = false } }
         }
-        if status > 0 { status = unsafe sd_event_dispatch(event) }
+        if status > 0 {
+            if unsafe !batches.isEmpty { unsafe turnsOfBatches += 1 }
+            status = unsafe sd_event_dispatch(event)
+        } else if unsafe !batches.isEmpty {
+            // Nothing is ready. A flush may arm timers, so it must not run between prepare and wait.
+            flushBatches()
+        }
         precondition(
             status >= 0 || status == -EINTR,
             "the event loop failed: \(errorText(-status))"

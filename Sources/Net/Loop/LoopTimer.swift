@@ -5,7 +5,7 @@ private import Glibc
 /// Timer that runs an action on the service loop at an instant, unless cancelled before.
 @ServiceLoop
 final class LoopTimer: Cancellable {
-    let deadline: ContinuousClock.Instant
+    let deadline: Instant
 
     fileprivate let action: @ServiceLoop () -> Void
 
@@ -14,7 +14,7 @@ final class LoopTimer: Cancellable {
 
     /// Starts a timer that calls `action` at `deadline`, or in the next turn if `deadline` has
     /// passed.
-    init(at deadline: ContinuousClock.Instant, _ action: @escaping @ServiceLoop () -> Void) {
+    init(at deadline: Instant, _ action: @escaping @ServiceLoop () -> Void) {
         self.deadline = deadline
         self.action = action
         TimerQueue.shared.insert(self)
@@ -42,7 +42,7 @@ private final class TimerQueue {
     private var heap: [LoopTimer] = []
 
     /// Instant to which the source is armed, nil if it is disarmed.
-    private var armed: ContinuousClock.Instant?
+    private var armed: Instant?
 
     // SAFETY: made once, used on the loop only, never freed.
     private let source: OpaquePointer

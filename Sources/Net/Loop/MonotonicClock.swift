@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
+// Each module that uses instants imports this one.
+@_exported public import Monotonic
 
 /// Access to the system's clocks; no other file of the daemon reads a clock.
 ///
@@ -8,7 +10,10 @@ package enum Clock {
     /// Current instant of CLOCK_BOOTTIME, which also advances while the machine is suspended.
     ///
     /// TTLs must expire during suspension.
-    package static var now: ContinuousClock.Instant { ContinuousClock.now }
+    package static var now: Instant {
+        let time = read(CLOCK_BOOTTIME)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
 
     /// Seconds since 1970 by the wall clock, which may jump; for signatures and log lines only.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
@@ -35,13 +40,9 @@ package enum Clock {
 
     /// Converts `instant` to microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires
     /// early.
-    static func bootMicroseconds(_ instant: ContinuousClock.Instant) -> UInt64 {
-        let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
-        guard seconds >= 0 else { return 0 }
-        let micros = seconds.multipliedReportingOverflow(by: 1_000_000)
-        guard !micros.overflow else { return UInt64.max - 1 }
-        return UInt64(micros.partialValue)
-            + UInt64((attoseconds + 999_999_999_999) / 1_000_000_000_000)
+    static func bootMicroseconds(_ instant: Instant) -> UInt64 {
+        let nanoseconds = UInt64(max(0, instant.nanoseconds))
+        return nanoseconds / 1000 + (nanoseconds % 1000 > 0 ? 1 : 0)
     }
 
     private static func read(_ clock: clockid_t) -> timespec {

@@ -6,7 +6,7 @@ extension ServiceLoop {
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     @ServiceLoop
     package static func sleep(
-        until deadline: ContinuousClock.Instant
+        until deadline: Instant
     ) async throws(CancellationError) {
         guard await Waiter().wait(until: deadline) == .timedOut else { throw CancellationError() }
     }

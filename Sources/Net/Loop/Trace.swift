@@ -32,7 +32,7 @@ package final class Trace {
         package let name: String
         package let server: String
         package let why: Why
-        package let began: ContinuousClock.Instant
+        package let began: Instant
 
         /// Request without secrets; nil if there is nothing to show.
         package var request: String?
@@ -44,7 +44,7 @@ package final class Trace {
         package var isReused: Bool?
 
         /// End of the attempt and its result; nil while the attempt is in flight.
-        package var end: (at: ContinuousClock.Instant, result: String)?
+        package var end: (at: Instant, result: String)?
     }
 
     /// Status and timings of an HTTP reply.
@@ -71,7 +71,7 @@ package final class Trace {
         }
 
         /// Records the end of the attempt and its result.
-        package func end(_ result: String, at instant: ContinuousClock.Instant) {
+        package func end(_ result: String, at instant: Instant) {
             update { $0.end = (instant, result) }
         }
     }
@@ -92,7 +92,7 @@ package final class Trace {
         _ name: String,
         _ server: String,
         _ why: Why,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Place? {
         guard attempts.count < Self.limit else {
             leftOut += 1

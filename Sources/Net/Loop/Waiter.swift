@@ -37,7 +37,7 @@ package final class Waiter {
     }
 
     /// Suspends until the first outcome, at most until `deadline`; to be called once.
-    package func wait(until deadline: ContinuousClock.Instant?) async -> Outcome {
+    package func wait(until deadline: Instant?) async -> Outcome {
         let timer = deadline.map { LoopTimer(at: $0) { self.resume(.timedOut) } }
         await withTaskCancellationHandler {
             guard outcome == nil else { return }

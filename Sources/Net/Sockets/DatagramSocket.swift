@@ -51,28 +51,29 @@ package final class DatagramSocket {
     /// Address of this end, chosen by the kernel; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Sends one datagram without waiting; fails if the send buffer is full.
+    /// Queues one datagram, which leaves at the end of the turn with those of other sockets.
     ///
-    /// - Throws: `SocketError.closed`, or `SocketError.system`, which may concern an earlier
-    ///   datagram.
+    /// A failure to send is reported to the receiver. It may concern an earlier datagram.
+    ///
+    /// - Throws: `SocketError.closed`.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
-        let raw = try raw
-        while true {
-            // SAFETY: exactly the array's octets are read.
-            let count = unsafe Glibc.send(raw, datagram, datagram.count, Int32(MSG_NOSIGNAL))
-            if count >= 0 { return }
-            guard errno == EINTR else { throw .last("send") }
-        }
+        DatagramQueue.shared.add(datagram, of: self, try raw)
+    }
+
+    /// Reports a failure to the receiver unless the socket was closed meanwhile.
+    func fail(_ error: SocketError) {
+        if descriptor != nil { receiver?.failed(error) }
     }
 
     /// Closes the socket; the receiver is not called again.
     package func close() {
+        if descriptor != nil { DatagramQueue.shared.drop(self) }
         watch?.cancel()
         watch = nil
         descriptor = nil
     }
 
-    private var raw: Int32 {
+    var raw: Int32 {
         get throws(SocketError) {
             switch descriptor {
             case .some(let open): return open.raw

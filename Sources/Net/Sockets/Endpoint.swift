@@ -87,7 +87,7 @@ final class Endpoint {
     /// Suspends until an edge after the last attempt, at most until `deadline`.
     func wait(
         for direction: Direction,
-        until deadline: ContinuousClock.Instant?
+        until deadline: Instant?
     ) async throws(SocketError) {
         _ = try raw
         guard edges.remove(direction) == nil else { return }

@@ -25,7 +25,7 @@ package final class StreamConnection {
     /// Connects over TCP with Nagle's algorithm disabled.
     package static func connect(
         to peer: SocketAddress,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) -> StreamConnection {
         let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
         try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
@@ -40,7 +40,7 @@ package final class StreamConnection {
     /// - Throws: `SocketError.system` with EAGAIN if the listener's backlog is full.
     package static func connect(
         unixPath path: String,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) -> StreamConnection {
         let descriptor = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
         let address = try UnixAddress(path)
@@ -52,7 +52,7 @@ package final class StreamConnection {
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) -> StreamConnection {
         guard error == 0 || error == EINPROGRESS || error == EINTR else {
             throw .system(call: "connect", code: error)
@@ -103,7 +103,7 @@ package final class StreamConnection {
     /// One call returns at most 65,535 octets.
     package func read(
         upTo limit: Int,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) -> [UInt8] {
         precondition(limit > 0, "a read needs a limit above 0")
         // A peer that sends without pause must not block the loop.
@@ -129,7 +129,7 @@ package final class StreamConnection {
     /// Writes all of `octets`; after an error, part of them may have been sent.
     package func write(
         _ octets: [UInt8],
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) {
         var sent = 0
         while sent < octets.count {

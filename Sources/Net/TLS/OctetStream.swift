@@ -9,13 +9,13 @@ package protocol OctetStream: AnyObject, Sendable {
     /// done.
     func read(
         upTo limit: Int,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) -> [UInt8]
 
     /// Writes all of `octets`; after an error, part of them may have been sent.
     func write(
         _ octets: [UInt8],
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError)
 
     /// Closes the connection; waiting tasks get `SocketError.closed`.

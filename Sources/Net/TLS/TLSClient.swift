@@ -69,7 +69,7 @@ package final class TLSClient {
     package func connect(
         to server: SocketAddress,
         name: String,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(TLSError) -> TLSConnection {
         let stream: StreamConnection
         do throws(SocketError) {

@@ -34,7 +34,7 @@ package final class TLSConnection: OctetStream {
     // MARK: - Talking
 
     /// Performs the handshake and authenticates the peer.
-    func handshake(deadline: ContinuousClock.Instant?) async throws(TLSError) {
+    func handshake(deadline: Instant?) async throws(TLSError) {
         while true {
             let step = engine.handshake()
             do throws(SocketError) {
@@ -55,7 +55,7 @@ package final class TLSConnection: OctetStream {
 
     package func read(
         upTo limit: Int,
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) -> [UInt8] {
         while true {
             let step = engine.read(upTo: limit)
@@ -82,7 +82,7 @@ package final class TLSConnection: OctetStream {
 
     package func write(
         _ octets: [UInt8],
-        deadline: ContinuousClock.Instant?
+        deadline: Instant?
     ) async throws(SocketError) {
         guard !octets.isEmpty else { return }
         switch engine.write(octets) {
@@ -103,7 +103,7 @@ package final class TLSConnection: OctetStream {
     }
 
     /// Reads from the peer into the engine; returns false at the end of the stream.
-    private func fill(deadline: ContinuousClock.Instant?) async throws(SocketError) -> Bool {
+    private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: 65_535, deadline: deadline)
         guard !octets.isEmpty else { return false }
         engine.take(octets)
@@ -113,7 +113,7 @@ package final class TLSConnection: OctetStream {
     /// Writes the engine's output to the peer.
     ///
     /// If another task is writing, that task writes this output too, so records stay in order.
-    private func flush(deadline: ContinuousClock.Instant?) async throws(SocketError) {
+    private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true
         defer { isFlushing = false }

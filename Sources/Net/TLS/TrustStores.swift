@@ -24,7 +24,7 @@ package final class TrustStores {
     private struct Entry {
         var store: TrustStore
         var version: [FileVersion?]
-        var checkedAt: ContinuousClock.Instant
+        var checkedAt: Instant
         var isLoading = false
 
         var loads = 1

@@ -11,7 +11,7 @@ package import Net
 package final class AddressProber {
     /// Connects to a server before a deadline; returns true if the server accepted.
     package typealias Probe =
-        @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: ContinuousClock.Instant) async ->
+        @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: Instant) async ->
         Bool
 
     /// The addresses of a cached answer.

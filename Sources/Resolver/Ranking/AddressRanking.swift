@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
+internal import Net
 
 /// Measured connection times of servers, which order the addresses of a name.
 ///
@@ -20,7 +21,7 @@ package struct AddressRanking {
     private struct Result {
         /// nil if the server did not accept the connection.
         let latency: Duration?
-        let until: ContinuousClock.Instant
+        let until: Instant
     }
 
     private var results: [Target: Result] = [:]
@@ -37,13 +38,13 @@ package struct AddressRanking {
     var count: Int { results.count }
 
     /// Stores a result; `latency` is nil if the server did not accept the connection.
-    mutating func note(_ target: Target, _ latency: Duration?, now: ContinuousClock.Instant) {
+    mutating func note(_ target: Target, _ latency: Duration?, now: Instant) {
         if results[target] == nil, results.count >= Self.limit { makeRoom(now) }
         results[target] = Result(latency: latency, until: now + Self.lifetime)
     }
 
     /// True if there is a valid result for a server.
-    func knows(_ target: Target, now: ContinuousClock.Instant) -> Bool {
+    func knows(_ target: Target, now: Instant) -> Bool {
         results[target].map { now < $0.until } ?? false
     }
 
@@ -54,7 +55,7 @@ package struct AddressRanking {
     func ordered(
         _ addresses: [IPAddress],
         port: UInt16,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> [IPAddress] {
         addresses.enumerated()
             .map { (rank($1, port, now), $0, $1) }
@@ -69,7 +70,7 @@ package struct AddressRanking {
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> Int {
         guard let result = results[Target(address, port: port)], now < result.until else {
             return .max - 1
@@ -78,7 +79,7 @@ package struct AddressRanking {
     }
 
     /// Removes expired results; if there are none, the older half.
-    private mutating func makeRoom(_ now: ContinuousClock.Instant) {
+    private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }
         let median = results.values.map(\.until).sorted()[Self.limit / 2]

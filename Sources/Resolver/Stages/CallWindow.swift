@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Net
 
 /// Sliding-window limit of events per minute.
 ///
@@ -6,7 +7,7 @@
 /// limit bounds paid calls, so it must be exact.
 struct CallWindow {
     /// Times of the latest events, at most `limit`: a ring buffer that starts at `oldest`.
-    private var times: [ContinuousClock.Instant] = []
+    private var times: [Instant] = []
     private var oldest = 0
     private let limit: Int
 
@@ -22,7 +23,7 @@ struct CallWindow {
     }
 
     /// Counts an event and returns true, or returns false if the limit is reached.
-    mutating func take(_ now: ContinuousClock.Instant) -> Bool {
+    mutating func take(_ now: Instant) -> Bool {
         guard limit > 0 else { return false }
         guard times.count == limit else {
             times.append(now)

@@ -9,10 +9,33 @@ protocol FairEntry: AnyObject {
     var client: ClientNetwork? { get }
 
     /// Time at which the entry was added.
-    var began: ContinuousClock.Instant { get }
+    var began: Instant { get }
 
     /// True if the entry has left the table.
     var isOver: Bool { get set }
+
+    /// The entries of the client, set while the entry is in the table.
+    var line: FairLine<Self>? { get set }
+}
+
+/// Entries in order of age; entries that have left are removed lazily.
+@ServiceLoop
+final class FairLine<Entry: FairEntry> {
+    fileprivate var entries: ArraySlice<Entry> = []
+    fileprivate var count = 0
+
+    nonisolated init() {}
+
+    fileprivate func append(_ entry: Entry, _ isIn: (Entry) -> Bool) {
+        entries.append(entry)
+        count += 1
+        if entries.count > 2 * count + 64 { entries = ArraySlice(entries.filter(isIn)) }
+    }
+
+    fileprivate func oldest(_ isIn: (Entry) -> Bool) -> Entry? {
+        while let first = entries.first, !isIn(first) { entries.removeFirst() }
+        return entries.first
+    }
 }
 
 /// Bounds of a ``FairTable``.
@@ -57,28 +80,16 @@ struct FairTable<Entry: FairEntry> {
         case refused
     }
 
-    private var all = Line()
-    private var lines: [ClientNetwork?: Line] = [:]
+    private let all = FairLine<Entry>()
+    private var lines: [ClientNetwork?: FairLine<Entry>] = [:]
+
+    /// The client that used the table last, because one client often sends many queries in a row.
+    ///
+    /// Its line may be empty; all lines of `lines` that belong to other clients have entries.
+    private var latest: (client: ClientNetwork?, line: FairLine<Entry>)?
 
     /// Clients with more entries than `limits.share`: at most `limits.all / limits.share`.
     private var large: Set<ClientNetwork?> = []
-
-    /// Entries in order of age; entries that have left are removed lazily.
-    private struct Line {
-        var entries: ArraySlice<Entry> = []
-        var count = 0
-
-        mutating func append(_ entry: Entry, _ isIn: (Entry) -> Bool) {
-            entries.append(entry)
-            count += 1
-            if entries.count > 2 * count + 64 { entries = ArraySlice(entries.filter(isIn)) }
-        }
-
-        mutating func oldest(_ isIn: (Entry) -> Bool) -> Entry? {
-            while let first = entries.first, !isIn(first) { entries.removeFirst() }
-            return entries.first
-        }
-    }
 
     init(_ limits: FairLimits) { self.limits = limits }
 
@@ -95,21 +106,21 @@ struct FairTable<Entry: FairEntry> {
         entry.isOver = true
         count -= 1
         all.count -= 1
-        leave(entry.client)
+        leave(entry, from: entry.client)
     }
 
     /// Moves an entry to the share of its new `client`.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
-        leave(former)
+        leave(entry, from: former)
         enter(entry)
     }
 
     /// Decides whether `client` can add an entry.
     mutating func admission(
         of client: ClientNetwork?,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Admission {
-        if lines[client]?.count ?? 0 >= limits.perClient { return replacement(of: client, now) }
+        if line(of: client).count >= limits.perClient { return replacement(of: client, now) }
         guard count >= limits.all else { return .accepted }
         let largest = large.max { lines[$0]?.count ?? 0 < lines[$1]?.count ?? 0 }
         if let largest {
@@ -122,7 +133,7 @@ struct FairTable<Entry: FairEntry> {
     /// Returns the client's own oldest entry for replacement, if it is old enough.
     private mutating func replacement(
         of client: ClientNetwork?,
-        _ now: ContinuousClock.Instant
+        _ now: Instant
     ) -> Admission {
         guard let oldest = oldest(of: client), now - oldest.began >= limits.grace else {
             return .refused
@@ -134,16 +145,31 @@ struct FairTable<Entry: FairEntry> {
         lines[client]?.oldest { !$0.isOver && $0.client == client }
     }
 
-    private mutating func enter(_ entry: Entry) {
-        let client = entry.client
-        lines[client, default: Line()].append(entry) { !$0.isOver && $0.client == client }
-        if lines[client]?.count ?? 0 > limits.share { large.insert(client) }
+    /// Returns the line of a client, and remembers it.
+    private mutating func line(of client: ClientNetwork?) -> FairLine<Entry> {
+        if let latest {
+            if latest.client == client { return latest.line }
+            if latest.line.count == 0 { lines[latest.client] = nil }
+        }
+        let line = lines[client] ?? FairLine()
+        lines[client] = line
+        latest = (client, line)
+        return line
     }
 
-    private mutating func leave(_ client: ClientNetwork?) {
-        lines[client]?.count -= 1
-        let count = lines[client]?.count ?? 0
-        if count <= limits.share { large.remove(client) }
-        if count == 0 { lines[client] = nil }
+    private mutating func enter(_ entry: Entry) {
+        let client = entry.client
+        let line = line(of: client)
+        entry.line = line
+        line.append(entry) { !$0.isOver && $0.client == client }
+        if line.count > limits.share { large.insert(client) }
+    }
+
+    private mutating func leave(_ entry: Entry, from client: ClientNetwork?) {
+        guard let line = entry.line else { return }
+        entry.line = nil
+        line.count -= 1
+        if line.count == limits.share { large.remove(client) }
+        if line.count == 0, latest?.line !== line { lines[client] = nil }
     }
 }

@@ -34,17 +34,18 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     private final class Waiter: FairEntry {
         let key: Key
         let client: ClientNetwork?
-        let began: ContinuousClock.Instant
-        let deadline: ContinuousClock.Instant
+        let began: Instant
+        let deadline: Instant
         let wasMerged: Bool
         let completion: Completion
         var isOver = false
+        var line: FairLine<Waiter>?
 
         init(
             _ key: Key,
             _ client: ClientNetwork?,
-            _ began: ContinuousClock.Instant,
-            _ deadline: ContinuousClock.Instant,
+            _ began: Instant,
+            _ deadline: Instant,
             _ wasMerged: Bool,
             _ completion: @escaping Completion
         ) {
@@ -60,13 +61,14 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Work that has not ended.
     private final class Work: FairEntry {
         let key: Key
-        let began: ContinuousClock.Instant
+        let began: Instant
         let signal: CancellationSignal
         var client: ClientNetwork?
         var waiters: [Waiter] = []
         var isOver = false
+        var line: FairLine<Work>?
 
-        init(_ key: Key, _ began: ContinuousClock.Instant, _ client: ClientNetwork?) {
+        init(_ key: Key, _ began: Instant, _ client: ClientNetwork?) {
             signal = CancellationSignal(client: client)
             self.key = key
             self.began = began
@@ -86,6 +88,10 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private let clocks: Clocks
     private var running: [Key: Work] = [:]
+
+    /// Number of evicted entries.
+    private var evictions: UInt64 = 0
+
     private var places: FairTable<Work>
     private var seats: FairTable<Waiter>
 
@@ -106,7 +112,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     var count: Int { running.count }
 
     /// Returns the start time of the work for `key`; nil if there is none.
-    func began(_ key: Key) -> ContinuousClock.Instant? { running[key]?.began }
+    func began(_ key: Key) -> Instant? { running[key]?.began }
 
     /// Joins the work for `key`, or starts it, even if the caller's deadline has passed.
     ///
@@ -118,18 +124,18 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     func join(
         _ key: Key,
         for client: ClientNetwork?,
-        now: ContinuousClock.Instant,
-        until deadline: ContinuousClock.Instant,
+        now: Instant,
+        until deadline: Instant,
         _ completion: @escaping Completion,
         _ work: (CancellationSignal, _ end: @escaping @ServiceLoop (Value) -> Void) -> Void
     ) {
         let waits = deadline > now
-        guard running[key] != nil || makePlace(for: client, now),
-            !waits || makeSeat(for: client, now)
+        let evictions = evictions
+        var joined = running[key]
+        guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
         else { return completion(.refused) }
-        // Read after the evictions: the completion handler of an evicted caller may have started
-        // work.
-        let joined = running[key]
+        // The completion handler of an evicted caller may have started work.
+        if evictions != self.evictions { joined = running[key] }
         let current = joined ?? Work(key, now, client)
         if joined == nil {
             running[key] = current
@@ -150,6 +156,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     private func end(_ work: Work, _ value: Value) {
         guard !work.isOver else { return }
         finish(work)
+        work.signal.finish()
         let waiters = work.waiters
         work.waiters = []
         for waiter in waiters where !waiter.isOver {
@@ -160,24 +167,26 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private func finish(_ work: Work) {
         places.remove(work)
-        if running[work.key] === work { running[work.key] = nil }
+        running[work.key] = nil
     }
 
     // MARK: - Making room
 
     /// Evicts work until `client` can start another; returns false if the client is refused.
-    private func makePlace(for client: ClientNetwork?, _ now: ContinuousClock.Instant) -> Bool {
+    private func makePlace(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch places.admission(of: client, now: now) {
             case .accepted: return true
             case .refused: return false
-            case .replaces(let work): evict(work)
+            case .replaces(let work):
+                evictions += 1
+                evict(work)
             }
         }
     }
 
     /// Evicts waiters until `client` can add another; returns false if the client is refused.
-    private func makeSeat(for client: ClientNetwork?, _ now: ContinuousClock.Instant) -> Bool {
+    private func makeSeat(for client: ClientNetwork?, _ now: Instant) -> Bool {
         while true {
             switch seats.admission(of: client, now: now) {
             case .accepted: return true
@@ -185,6 +194,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             case .replaces(let waiter):
                 // `Work.add` removes the waiter from its list later, because a search would be slow
                 // in a flood.
+                evictions += 1
                 evict([waiter])
             }
         }
@@ -216,7 +226,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
-        var next: ContinuousClock.Instant?
+        var next: Instant?
         for work in running.values {
             if work.waiters.contains(where: { $0.deadline <= now }) {
                 late += work.waiters.filter { $0.deadline <= now && !$0.isOver }

@@ -25,7 +25,7 @@ package final class Prefetcher {
     private var underWay: Set<Subject> = []
 
     /// Next check of each name in `prefetch.names`; a name is absent while its check runs.
-    private var due: [Name: ContinuousClock.Instant] = [:]
+    private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
     /// Consecutive failures of each name in `prefetch.names`.
@@ -103,7 +103,7 @@ package final class Prefetcher {
     }
 
     /// Schedules a check at `instant` for all names that are not answered locally.
-    private func lookAtNames(_ instant: ContinuousClock.Instant) {
+    private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names {
             let isClaimed = routes.route(for: name)?.claimsSpecialNames ?? false
@@ -150,7 +150,7 @@ package final class Prefetcher {
     }
 
     /// Returns the refresh time of the cached answer; nil if it is due now or not cached.
-    private func refreshTime(_ query: Query) -> ContinuousClock.Instant? {
+    private func refreshTime(_ query: Query) -> Instant? {
         let now = clocks.now()
         guard let rule,
             let fresh = cache.freshAnswer(for: query.question, variant: query.variant, now: now)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import Net
 
 /// Values by name with an expiry time; when the table is full, the oldest name is evicted.
 struct RecentNames<Value> {
     private let limit: Int
-    private var values: [Name: (value: Value, until: ContinuousClock.Instant)] = [:]
+    private var values: [Name: (value: Value, until: Instant)] = [:]
     private var order: [Name] = []
     private var oldest = 0
 
@@ -13,11 +14,11 @@ struct RecentNames<Value> {
     }
 
     /// Returns the value of `name`; nil if there is none or it has expired.
-    func value(of name: Name, now: ContinuousClock.Instant) -> Value? {
+    func value(of name: Name, now: Instant) -> Value? {
         values[name].flatMap { now < $0.until ? $0.value : nil }
     }
 
-    mutating func insert(_ value: Value, of name: Name, until: ContinuousClock.Instant) {
+    mutating func insert(_ value: Value, of name: Name, until: Instant) {
         if values.updateValue((value, until), forKey: name) != nil { return }
         if order.count < limit {
             order.append(name)

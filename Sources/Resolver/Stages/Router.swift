@@ -58,7 +58,7 @@ final class Router {
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace?,
         cancellation: CancellationSignal?,
         _ completion: @escaping SharedResolution.Completion

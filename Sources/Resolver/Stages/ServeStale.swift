@@ -37,7 +37,7 @@ final class ServeStale {
     func lastResort(
         _ query: Query,
         _ match: RouteTable.Match?,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> LastResort? {
         guard let rule = rule(match),
             let stale = cache.staleAnswer(
@@ -56,7 +56,7 @@ final class ServeStale {
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> (entry: CacheEntry, ttl: UInt32, delay: Duration?)? {
         guard let rule = rule(match),
             let (entry, isHeld) = cache.lastResort(

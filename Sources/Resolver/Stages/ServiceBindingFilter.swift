@@ -44,7 +44,7 @@ final class ServiceBindingFilter {
         _ query: Query,
         _ match: RouteTable.Match?,
         through group: UpstreamGroup?,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace?,
         cancellation: CancellationSignal?,
         _ completion: @escaping UpstreamStage.Completion

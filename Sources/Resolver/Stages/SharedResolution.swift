@@ -36,7 +36,7 @@ final class SharedResolution {
     func begin(
         _ query: Query,
         _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion

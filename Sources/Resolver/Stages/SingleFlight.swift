@@ -37,7 +37,7 @@ package final class SingleFlight {
     package var evicted: UInt64 { statistics.evicted }
 
     /// Returns the start time of the work for `query`; nil if none is in flight.
-    func began(_ query: Query) -> ContinuousClock.Instant? { inFlight.began(query) }
+    func began(_ query: Query) -> Instant? { inFlight.began(query) }
 
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
@@ -48,8 +48,8 @@ package final class SingleFlight {
         _ query: Query,
         _ match: RouteTable.Match?,
         for client: ClientNetwork?,
-        now: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant,
+        now: Instant,
+        deadline: Instant,
         _ completion: @escaping SharedResolution.Completion
     ) {
         inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in

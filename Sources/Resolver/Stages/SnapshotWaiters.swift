@@ -14,12 +14,12 @@ package final class SnapshotWaiters {
         let match: RouteTable.Match?
 
         /// Start of the first query for this name; the wait before a stale answer counts from here.
-        let began: ContinuousClock.Instant
-        let deadline: ContinuousClock.Instant
+        let began: Instant
+        let deadline: Instant
         let completion: Resolver.Completion
 
         /// The snapshot's answer, and the time at which the client gets it.
-        var restored: (answer: ServeStale.LastResort, due: ContinuousClock.Instant)?
+        var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         var failure: Resolution?
     }
@@ -30,7 +30,7 @@ package final class SnapshotWaiters {
     private var last = 0
 
     /// Start of the loading; nil if no snapshot is being loaded.
-    private var began: ContinuousClock.Instant?
+    private var began: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.look() }
 
@@ -61,8 +61,8 @@ package final class SnapshotWaiters {
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
-        began: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant,
+        began: Instant,
+        deadline: Instant,
         _ completion: @escaping Resolver.Completion
     ) -> Int {
         last += 1
@@ -98,7 +98,7 @@ package final class SnapshotWaiters {
     }
 
     /// Answers a client if the cache now has its answer, or if nothing is left to wait for.
-    private func look(_ number: Int, now: ContinuousClock.Instant) {
+    private func look(_ number: Int, now: Instant) {
         guard var client = clients[number] else { return }
         if client.restored == nil,
             let found = serveStale.lastResort(client.query, client.match, now: now)
@@ -120,7 +120,7 @@ package final class SnapshotWaiters {
 
     private func setAlarm() {
         guard !clients.isEmpty else { return alarm.set(nil) }
-        var next: ContinuousClock.Instant? = isLoading ? clocks.now() + Self.interval : nil
+        var next: Instant? = isLoading ? clocks.now() + Self.interval : nil
         for client in clients.values {
             let due = client.restored?.due ?? (client.failure == nil ? nil : client.deadline)
             if let due { next = min(next ?? due, due) }

@@ -42,7 +42,7 @@ package final class UpstreamStage {
     func ask(
         _ query: Query,
         through group: UpstreamGroup?,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace?,
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion
@@ -77,7 +77,7 @@ package final class UpstreamStage {
     /// A query and the limits of its work.
     private struct Work {
         let query: Query
-        let deadline: ContinuousClock.Instant
+        let deadline: Instant
         let trace: Trace?
 
         let cancellation: CancellationSignal?

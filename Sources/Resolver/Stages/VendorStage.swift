@@ -66,7 +66,7 @@ package final class VendorStage {
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace?,
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion
@@ -96,7 +96,7 @@ package final class VendorStage {
         _ vendors: ArraySlice<VendorClient>,
         _ question: Question,
         _ match: RouteTable.Match,
-        until end: ContinuousClock.Instant,
+        until end: Instant,
         _ trace: Trace?,
         _ cancellation: CancellationSignal?,
         _ completion: @escaping Completion

@@ -28,12 +28,16 @@ struct AttemptPlan: Sendable, Hashable {
 
         /// Minimum time before an unanswered query is repeated to this server; nil for never.
         var repeatsAfter: Duration?
+
+        /// Number of attempts, and the start of the latest one.
+        fileprivate(set) var tries = 0
+        fileprivate(set) var asked: Instant?
     }
 
     /// Action for the caller.
     enum Move: Sendable, Hashable {
         /// Query a server, and report the result under the number of the attempt.
-        case ask(Int, server: Int, until: ContinuousClock.Instant, since: ContinuousClock.Instant?)
+        case ask(Int, server: Int, until: Instant, since: Instant?)
 
         case end
     }
@@ -42,10 +46,10 @@ struct AttemptPlan: Sendable, Hashable {
     private struct Try: Sendable, Hashable {
         var number: Int
         var candidate: Candidate
-        var start: ContinuousClock.Instant
+        var start: Instant
     }
 
-    private let deadline: ContinuousClock.Instant
+    private let deadline: Instant
 
     /// Servers in the order in which they are tried.
     private var candidates: [Candidate]
@@ -60,40 +64,32 @@ struct AttemptPlan: Sendable, Hashable {
     private let rounds: Int
     private let mostTries: Int
 
-    private var triesOf: [Int]
-
     private var running: [Try] = []
 
     private(set) var count = 0
 
     private var latest: Try?
 
-    /// Time of the last attempt per server.
-    private var asked: [ContinuousClock.Instant?]
-
     /// True after an answer or a final failure.
     private(set) var isOver = false
 
     /// Creates the plan of a query that was not sent yet.
-    init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
+    init(_ candidates: [Candidate], deadline: Instant) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
         mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
         self.candidates = candidates
-        let servers = candidates.reduce(0) { max($0, $1.server + 1) }
-        asked = Array(repeating: nil, count: servers)
-        triesOf = Array(repeating: 0, count: servers)
         self.deadline = deadline
     }
 
     /// Instant of the next ``tick(now:)``; nil if only another event can continue the plan.
-    var wake: ContinuousClock.Instant? {
+    var wake: Instant? {
         guard !isOver else { return nil }
         // Only the result of a probe is pending; wait for it until the query's deadline.
         guard let latest, !running.isEmpty else { return deadline }
         guard let next, mayJoin(next), !isHeld(next) else { return nil }
         var wake = latest.start + latest.candidate.patience
-        if let last = asked[next.server], isRunning(next) {
+        if let last = next.asked, isRunning(next) {
             wake = max(wake, last + (next.repeatsAfter ?? .zero))
         }
         return wake < deadline ? wake : nil
@@ -104,7 +100,7 @@ struct AttemptPlan: Sendable, Hashable {
         guard count < mostTries else { return nil }
         var next: Candidate?
         for candidate in candidates where mayBeAsked(candidate) {
-            if let next, triesOf[next.server] <= triesOf[candidate.server] { continue }
+            if let next, next.tries <= candidate.tries { continue }
             next = candidate
         }
         return next
@@ -118,7 +114,7 @@ struct AttemptPlan: Sendable, Hashable {
 
     /// Returns true if a server has attempts left and has not declined.
     private func isLeft(_ candidate: Candidate) -> Bool {
-        triesOf[candidate.server] < rounds && !refused.contains(candidate.server)
+        candidate.tries < rounds && !refused.contains(candidate.server)
     }
 
     private func protectedBefore(_ candidate: Candidate) -> some Sequence<Candidate> {
@@ -165,10 +161,10 @@ struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    mutating func begin(now: ContinuousClock.Instant) -> Move { advance(now: now) }
+    mutating func begin(now: Instant) -> Move { advance(now: now) }
 
     /// Returns the move that is due by time.
-    mutating func tick(now: ContinuousClock.Instant) -> Move? {
+    mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake else { return nil }
         return advance(now: now)
     }
@@ -179,7 +175,7 @@ extension AttemptPlan {
     mutating func failed(
         _ number: Int,
         isFinal: Bool,
-        now: ContinuousClock.Instant
+        now: Instant
     ) -> Move? {
         guard let ended = end(number), !isOver else { return nil }
         if isFinal { refused.append(ended.candidate.server) }
@@ -192,7 +188,7 @@ extension AttemptPlan {
     }
 
     /// Records the result of a probe.
-    mutating func judged(_ server: Int, isDown: Bool, now: ContinuousClock.Instant) -> Move? {
+    mutating func judged(_ server: Int, isDown: Bool, now: Instant) -> Move? {
         suspects.removeAll { $0 == server }
         for index in candidates.indices where candidates[index].server == server {
             candidates[index].isDown = isDown
@@ -204,7 +200,7 @@ extension AttemptPlan {
     }
 
     /// Queries the next server if the plan permits it, or ends.
-    private mutating func proceed(now: ContinuousClock.Instant) -> Move? {
+    private mutating func proceed(now: Instant) -> Move? {
         guard now < deadline, let next else {
             guard running.isEmpty, now >= deadline || !awaitsProbe else { return nil }
             isOver = true
@@ -229,12 +225,11 @@ extension AttemptPlan {
     }
 
     /// Queries the next server.
-    private mutating func advance(now: ContinuousClock.Instant) -> Move {
+    private mutating func advance(now: Instant) -> Move {
         guard now < deadline, let next else {
             isOver = true
             return .end
         }
-        triesOf[next.server] += 1
         var left = deadline - now
         if next.isProtected, candidates.contains(where: { !$0.isProtected && isLeft($0) }) {
             // Leave time for an unprotected server in case this one is down.
@@ -245,10 +240,12 @@ extension AttemptPlan {
         let number = count
         count += 1
         let new = Try(number: number, candidate: next, start: now)
-        let since = asked[next.server]
         running.append(new)
         latest = new
-        asked[next.server] = now
-        return .ask(number, server: next.server, until: until, since: since)
+        for index in candidates.indices where candidates[index].server == next.server {
+            candidates[index].tries += 1
+            candidates[index].asked = now
+        }
+        return .ask(number, server: next.server, until: until, since: next.asked)
     }
 }

@@ -23,8 +23,8 @@ extension HealthTable {
     ///   - completion: called once with the result, possibly before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
-        silentSince began: ContinuousClock.Instant?,
-        until end: ContinuousClock.Instant,
+        silentSince began: Instant?,
+        until end: Instant,
         _ completion: @escaping Verdict = { _ in }
     ) {
         let page = page(of: server)
@@ -36,8 +36,8 @@ extension HealthTable {
     /// Sends a probe, unless one is in flight.
     func probe(
         _ server: any Forwarding,
-        silentSince began: ContinuousClock.Instant? = nil,
-        until end: ContinuousClock.Instant
+        silentSince began: Instant? = nil,
+        until end: Instant
     ) {
         let now = clocks.now()
         let page = page(of: server)
@@ -75,7 +75,7 @@ extension HealthTable {
     private func probed(
         _ server: any Forwarding,
         _ page: Page,
-        _ began: ContinuousClock.Instant,
+        _ began: Instant,
         _ outcome: UpstreamError?
     ) {
         // False if a network change has reset the health since the probe was sent.
@@ -100,22 +100,22 @@ extension HealthTable {
 @ServiceLoop
 private final class Probe {
     /// Called once with the time of the first query, and with the failure if there was one.
-    typealias Completion = @ServiceLoop (ContinuousClock.Instant, UpstreamError?) -> Void
+    typealias Completion = @ServiceLoop (Instant, UpstreamError?) -> Void
 
     private let server: any Forwarding
     private let clocks: Clocks
-    private let silentSince: ContinuousClock.Instant?
+    private let silentSince: Instant?
 
     /// Nil after it was called.
     private var completion: Completion?
 
-    private var began: ContinuousClock.Instant
+    private var began: Instant
     private var running = 0
 
     init(
         _ server: any Forwarding,
         _ clocks: Clocks,
-        silentSince: ContinuousClock.Instant?,
+        silentSince: Instant?,
         _ completion: @escaping Completion
     ) {
         self.server = server
@@ -126,7 +126,7 @@ private final class Probe {
     }
 
     /// Sends the probe; over UDP repeats it every `pause`.
-    func begin(until end: ContinuousClock.Instant, repeatingAfter pause: Duration) {
+    func begin(until end: Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
         ask(until: end)
         guard server.repeatsAfter == .zero, completion != nil else { return }
@@ -141,7 +141,7 @@ private final class Probe {
         }
     }
 
-    private func ask(until end: ContinuousClock.Instant) {
+    private func ask(until end: Instant) {
         running += 1
         server.ask(.probe, repeating: silentSince, deadline: end, nil) { [self] reply in
             running -= 1

@@ -128,7 +128,7 @@ package final class HealthTable {
     // MARK: - Outcomes of clients' queries
 
     /// Records an answer to a client's query.
-    func answered(_ server: any Forwarding, began: ContinuousClock.Instant) {
+    func answered(_ server: any Forwarding, began: Instant) {
         let now = clocks.now()
         let page = page(of: server)
         page.health.answered(in: now - began, now: now)
@@ -141,7 +141,7 @@ package final class HealthTable {
     func failed(
         _ server: any Forwarding,
         _ error: UpstreamError,
-        began: ContinuousClock.Instant
+        began: Instant
     ) {
         reportFailure(server.name, server.label, error)
         reportForgeries(of: server, page(of: server))
@@ -169,7 +169,7 @@ extension HealthTable {
     /// Only after a slow failure: in a loop each query waits for itself.
     ///
     /// - Parameter began: the start of the failed attempt.
-    func seekLoop(through server: any Forwarding, failedSince began: ContinuousClock.Instant) {
+    func seekLoop(through server: any Forwarding, failedSince began: Instant) {
         let now = clocks.now()
         guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })
         else { return }

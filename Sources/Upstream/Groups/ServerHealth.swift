@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files of this module that do not import Net use instants, too.
+@_exported public import Monotonic
 
 /// Condition of a server as shown to the operator.
 package enum ServerCondition: Sendable, Hashable {
@@ -6,10 +8,10 @@ package enum ServerCondition: Sendable, Hashable {
 
     /// A probe failed; the server is backed off until another probe succeeds, after `until` at the
     /// earliest.
-    case rests(until: ContinuousClock.Instant, because: UpstreamError)
+    case rests(until: Instant, because: UpstreamError)
 
     /// Queries to the server come back to this daemon; the next loop probe is sent after `until`.
-    case loops(until: ContinuousClock.Instant)
+    case loops(until: Instant)
 
     case paused
 }
@@ -22,12 +24,12 @@ package enum ServerCondition: Sendable, Hashable {
 struct ServerHealth: Sendable, Hashable {
     /// Back-off interval, followed by a probe.
     private struct Rest: Sendable, Hashable {
-        var since: ContinuousClock.Instant
+        var since: Instant
         var length: Duration
 
         var reason: UpstreamError
 
-        var end: ContinuousClock.Instant { since + length }
+        var end: Instant { since + length }
     }
 
     /// Smoothed latency of answers and its deviation (RFC 6298 §2).
@@ -36,14 +38,14 @@ struct ServerHealth: Sendable, Hashable {
 
     /// Latency of a probe over an open connection, and the time of its measurement.
     private(set) var roundTrip: Duration?
-    private var measuredAt: ContinuousClock.Instant?
+    private var measuredAt: Instant?
 
     /// Instant of the last reply with any RCODE.
-    private var receivedAt: ContinuousClock.Instant?
+    private var receivedAt: Instant?
 
     /// True while a probe is in flight; `probedAt` is the start of the latest one.
     private(set) var isProbed = false
-    private var probedAt: ContinuousClock.Instant?
+    private var probedAt: Instant?
 
     /// Consecutive probes that were declined.
     private var declines = 0
@@ -51,9 +53,9 @@ struct ServerHealth: Sendable, Hashable {
     private var rest: Rest?
 
     /// End of the period in which a looping server is not used; nil if it does not loop.
-    private(set) var loopsUntil: ContinuousClock.Instant?
+    private(set) var loopsUntil: Instant?
 
-    private var soughtLoopAt: ContinuousClock.Instant?
+    private var soughtLoopAt: Instant?
 }
 
 // MARK: - Reading
@@ -80,18 +82,18 @@ extension ServerHealth {
     var rests: Bool { rest != nil && !loops }
 
     /// Returns true if the back-off interval has ended and no probe is in flight.
-    func isDue(at now: ContinuousClock.Instant) -> Bool {
+    func isDue(at now: Instant) -> Bool {
         guard let rest, !loops else { return false }
         return !isProbed && now >= rest.end
     }
 
     /// Returns true if the server has sent no reply after `began`.
-    func isSilent(since began: ContinuousClock.Instant) -> Bool {
+    func isSilent(since began: Instant) -> Bool {
         receivedAt.map { $0 <= began } ?? true
     }
 
     /// Returns true if a healthy server's round trip must be measured again.
-    func isUnmeasured(at now: ContinuousClock.Instant) -> Bool {
+    func isUnmeasured(at now: Instant) -> Bool {
         guard isFit else { return false }
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
     }
@@ -107,7 +109,7 @@ extension ServerHealth {
 
 extension ServerHealth {
     /// Records an answer with latency `time`.
-    mutating func answered(in time: Duration, now: ContinuousClock.Instant) {
+    mutating func answered(in time: Duration, now: Instant) {
         if let smoothed = latency {
             let distance = smoothed > time ? smoothed - time : time - smoothed
             deviation += (distance - deviation).doubled(-2)
@@ -121,7 +123,7 @@ extension ServerHealth {
     }
 
     /// Records an error response.
-    mutating func declined(now: ContinuousClock.Instant) { receivedAt = now }
+    mutating func declined(now: Instant) { receivedAt = now }
 }
 
 // MARK: - Probes
@@ -131,7 +133,7 @@ extension ServerHealth {
     ///
     /// - Returns: the time at which to send it, ``UpstreamLimits/probeSpacing`` after the previous
     ///   probe at the earliest; nil if one is in flight.
-    mutating func beginProbe(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    mutating func beginProbe(now: Instant) -> Instant? {
         guard !isProbed else { return nil }
         isProbed = true
         let start = probedAt.map { max(now, $0 + UpstreamLimits.probeSpacing) } ?? now
@@ -142,7 +144,7 @@ extension ServerHealth {
     /// Records a successful probe.
     ///
     /// - Returns: true if a back-off ended.
-    mutating func passedProbe(now: ContinuousClock.Instant) -> Bool {
+    mutating func passedProbe(now: Instant) -> Bool {
         isProbed = false
         receivedAt = now
         declines = 0
@@ -155,8 +157,8 @@ extension ServerHealth {
     /// - Returns: true if a back-off started.
     mutating func failedProbe(
         _ reason: UpstreamError,
-        began: ContinuousClock.Instant,
-        now: ContinuousClock.Instant
+        began: Instant,
+        now: Instant
     ) -> Bool {
         isProbed = false
         // A limit of this daemon or machine is not a failure of the server.
@@ -176,7 +178,7 @@ extension ServerHealth {
         return before == nil
     }
 
-    mutating func beganMeasuring(now: ContinuousClock.Instant) { measuredAt = now }
+    mutating func beganMeasuring(now: Instant) { measuredAt = now }
 
     mutating func measured(_ time: Duration) { roundTrip = time }
 }
@@ -187,7 +189,7 @@ extension ServerHealth {
     /// Records a loop probe, unless the last one was recent.
     ///
     /// - Returns: true if a loop probe should be sent.
-    mutating func seekLoop(now: ContinuousClock.Instant) -> Bool {
+    mutating func seekLoop(now: Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
         return true
@@ -196,7 +198,7 @@ extension ServerHealth {
     /// Records that a loop probe came back.
     ///
     /// - Returns: true if the server did not loop before.
-    mutating func looped(now: ContinuousClock.Instant) -> Bool {
+    mutating func looped(now: Instant) -> Bool {
         defer { loopsUntil = now + UpstreamLimits.loopRest }
         return loopsUntil == nil
     }

@@ -24,12 +24,12 @@ struct ServerSelection: Sendable, Hashable {
     private(set) var measure: Int?
 
     /// Creates the order for a single server, which is used unless it loops or is paused.
-    init(alone health: borrowing ServerHealth, isPaused: Bool = false) {
-        order = health.loops || isPaused ? [] : [0]
+    init(aloneAndLoops loops: Bool, isPaused: Bool = false) {
+        order = loops || isPaused ? [] : [0]
     }
 
     /// Orders `entries`, which are in the order of the settings.
-    init(_ entries: [Entry], now: ContinuousClock.Instant) {
+    init(_ entries: [Entry], now: Instant) {
         let fit = entries.indices.filter { entries[$0].health.isFit && !entries[$0].isPaused }
         let slow = Set(
             fit.filter { index in

@@ -49,15 +49,16 @@ package final class UpstreamGroup {
     ///     receives the first error response of a server, otherwise the last failure.
     package func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         trace: Trace? = nil,
         _ completion: @escaping Completion
     ) {
         let now = health.clocks.now()
         guard now < deadline, !query.isCancelled else { return completion(.failure(.timedOut)) }
         let standing = standing(now)
-        for (server, page) in zip(servers, pages)
-        where !page.health.isFit && !health.isPaused(server) {
+        for (index, page) in pages.enumerated()
+        where !page.health.isFit && !health.isPaused(servers[index]) {
+            let server = servers[index]
             lookAgain(at: server, loopsUntil: page.health.loopsUntil, now: now)
             if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
         }
@@ -89,9 +90,12 @@ package final class UpstreamGroup {
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
-    private func standing(_ now: ContinuousClock.Instant) -> ServerSelection {
+    private func standing(_ now: Instant) -> ServerSelection {
         guard servers.count > 1 else {
-            return ServerSelection(alone: pages[0].health, isPaused: health.isPaused(servers[0]))
+            return ServerSelection(
+                aloneAndLoops: pages[0].health.loops,
+                isPaused: health.isPaused(servers[0])
+            )
         }
         return ServerSelection(
             zip(servers, pages).map { server, page in
@@ -106,7 +110,7 @@ package final class UpstreamGroup {
     }
 
     /// Schedules the next `tick` of a query; nil removes the query.
-    fileprivate func wake(_ run: Run, at instant: ContinuousClock.Instant?) {
+    fileprivate func wake(_ run: Run, at instant: Instant?) {
         pending[ObjectIdentifier(run)] = instant == nil ? nil : run
         if let instant { alarm.bring(forward: instant) }
     }
@@ -123,8 +127,8 @@ package final class UpstreamGroup {
     /// Sends a loop probe to a looping server after ``UpstreamLimits/loopRest``.
     private func lookAgain(
         at server: any Forwarding,
-        loopsUntil: ContinuousClock.Instant?,
-        now: ContinuousClock.Instant
+        loopsUntil: Instant?,
+        now: Instant
     ) {
         if let end = loopsUntil, now >= end {
             health.seekLoop(through: server, failedSince: end - UpstreamLimits.loopRest)
@@ -144,7 +148,7 @@ private final class Run {
     private var completion: UpstreamGroup.Completion?
 
     /// Instant of the next ``tick(_:)``.
-    private(set) var wake: ContinuousClock.Instant?
+    private(set) var wake: Instant?
 
     /// Servers that returned an error response, and the start of each attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
@@ -153,8 +157,6 @@ private final class Run {
     private var unsuspected: [Try] = []
 
     private var latestError = UpstreamError.timedOut
-
-    private typealias Instant = ContinuousClock.Instant
 
     /// Query sent to one server.
     private struct Try {
@@ -181,13 +183,13 @@ private final class Run {
         self.completion = completion
     }
 
-    func begin(_ now: ContinuousClock.Instant) {
-        query.cancellation?.whenCancelled { [weak self] in self?.end(.failure(.timedOut)) }
+    func begin(_ now: Instant) {
+        query.cancellation?.whenCancelled { [self] in end(.failure(.timedOut)) }
         perform(plan.begin(now: now), .first)
     }
 
     /// Suspects silent servers and sends a hedged query.
-    func tick(_ now: ContinuousClock.Instant) {
+    func tick(_ now: Instant) {
         guard let wake, wake <= now else { return }
         let due = unsuspected.filter { $0.suspicious <= now }
         unsuspected.removeAll { $0.suspicious <= now }
@@ -205,7 +207,7 @@ private final class Run {
         wait(until: completion == nil ? nil : next)
     }
 
-    private func wait(until instant: ContinuousClock.Instant?) {
+    private func wait(until instant: Instant?) {
         guard wake != instant else { return }
         wake = instant
         group.wake(self, at: instant)
@@ -227,8 +229,8 @@ private final class Run {
         _ index: Int,
         _ number: Int,
         _ why: Trace.Why,
-        _ until: ContinuousClock.Instant,
-        _ since: ContinuousClock.Instant?
+        _ until: Instant,
+        _ since: Instant?
     ) {
         let server = group.servers[index]
         let began = health.clocks.now()

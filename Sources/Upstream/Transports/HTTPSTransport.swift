@@ -23,7 +23,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     private var inFlight = 0
 
-    private var lastReceived: ContinuousClock.Instant?
+    private var lastReceived: Instant?
     private var random = SystemRandomNumberGenerator()
 
     /// Creates a transport for POST requests to `url` at `server`.
@@ -52,8 +52,8 @@ package final class HTTPSTransport: UpstreamTransport {
 
     package func carry(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -98,7 +98,7 @@ package final class HTTPSTransport: UpstreamTransport {
         _ request: HTTPRequest,
         over way: any HTTPTransport,
         isRepeated: Bool,
-        _ deadline: ContinuousClock.Instant,
+        _ deadline: Instant,
         _ cancellation: CancellationSignal?,
         _ completion: @escaping HTTPTransport.Completion
     ) {
@@ -109,7 +109,7 @@ package final class HTTPSTransport: UpstreamTransport {
                 completion(sent)
             }
         }
-        cancellation?.whenCancelled { [weak transfer] in transfer?.cancel() }
+        cancellation?.whenCancelled { transfer.cancel() }
     }
 
     private func message(

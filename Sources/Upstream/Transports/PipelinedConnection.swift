@@ -10,27 +10,27 @@ internal import Net
 @ServiceLoop
 final class PipelinedConnection {
     typealias Opening =
-        @ServiceLoop (ContinuousClock.Instant) async throws(UpstreamError) -> any OctetStream
+        @ServiceLoop (Instant) async throws(UpstreamError) -> any OctetStream
 
     /// Query that waits for its reply.
     @ServiceLoop
     private final class Pending {
         let waiter = Waiter()
-        let since: ContinuousClock.Instant
+        let since: Instant
         var reply: [UInt8]?
 
-        init(since: ContinuousClock.Instant) {
+        init(since: Instant) {
             self.since = since
         }
     }
 
-    let begun: ContinuousClock.Instant
+    let begun: Instant
 
     /// True once the connection was established.
     private(set) var wasOpen = false
 
     /// Time of the last received data.
-    private(set) var lastReceived: ContinuousClock.Instant?
+    private(set) var lastReceived: Instant?
 
     /// Reason for which the connection ended; nil while it is in use.
     private(set) var end: UpstreamError?
@@ -81,14 +81,14 @@ final class PipelinedConnection {
     func ask(
         _ query: [UInt8],
         cancellation: CancellationSignal? = nil,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async throws(UpstreamError) -> [UInt8] {
         if let end { throw end }
         let entry = Pending(since: clocks.now())
         let id = freeID()
         pending[id] = entry
         send(query, id: id)
-        cancellation?.whenCancelled { [weak entry] in entry?.waiter.resume(.cancelled) }
+        cancellation?.whenCancelled { entry.waiter.resume(.cancelled) }
         let outcome = await entry.waiter.wait(until: deadline)
         if pending[id] === entry {
             pending[id] = nil

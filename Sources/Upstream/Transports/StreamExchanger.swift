@@ -44,8 +44,8 @@ final class StreamExchanger {
     ///   - completion: the completion handler; receives a complete matching reply of any RCODE.
     func ask(
         _ exchange: UpstreamExchange,
-        since: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        since: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -60,8 +60,8 @@ final class StreamExchanger {
 
     private func reply(
         to exchange: UpstreamExchange,
-        _ since: ContinuousClock.Instant?,
-        _ deadline: ContinuousClock.Instant,
+        _ since: Instant?,
+        _ deadline: Instant,
         _ place: Trace.Place?
     ) async throws(UpstreamError) -> Message {
         let before = reused
@@ -109,7 +109,7 @@ final class StreamExchanger {
 
     private func connection(
         for purpose: Purpose,
-        receivedSince since: ContinuousClock.Instant?
+        receivedSince since: Instant?
     ) -> PipelinedConnection {
         if let current = current[purpose] {
             let isSilent = since.map { current.lastReceived ?? current.begun < $0 } ?? false
@@ -142,7 +142,7 @@ final class StreamExchanger {
 
     nonisolated static func connect(
         to server: SocketAddress,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async throws(UpstreamError) -> any OctetStream {
         do throws(SocketError) {
             return try await StreamConnection.connect(to: server, deadline: deadline)
@@ -155,7 +155,7 @@ final class StreamExchanger {
         to server: SocketAddress,
         name: String,
         _ tls: TLSClient,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async throws(UpstreamError) -> any OctetStream {
         do throws(TLSError) {
             return try await tls.connect(to: server, name: name, deadline: deadline)

@@ -40,8 +40,8 @@ package final class StreamTransport: UpstreamTransport {
 
     package func carry(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {

@@ -39,7 +39,7 @@ final class UDPExchanger {
     /// All sockets, including those that only wait for replies.
     private var open: [ObjectIdentifier: UDPSocketSlot] = [:]
 
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+    fileprivate lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
     /// Creates an exchanger for `server`; opens nothing.
     nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
@@ -51,7 +51,7 @@ final class UDPExchanger {
     /// Sends a query; `completion` is called once, possibly before `ask` returns.
     func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) {
         do throws(SocketError) {
@@ -61,8 +61,8 @@ final class UDPExchanger {
                 exchange = UpstreamExchange(query, validates: validates, random: &random)
             } while lane.waits(for: exchange.id)
             let number = try lane.send(exchange, until: deadline, completion)
-            query.cancellation?.whenCancelled { [weak lane, id = exchange.id] in
-                lane?.cancel(id, number)
+            query.cancellation?.whenCancelled { [id = exchange.id] in
+                lane.cancel(id, number)
             }
             alarm.bring(forward: deadline)
         } catch {
@@ -92,7 +92,7 @@ final class UDPExchanger {
         let now = clocks.now()
         for lane in open.values { lane.expire(now) }
         // Rounded up, so that many queries share one timer.
-        let next = open.values.compactMap(\.deadline).min()
+        let next = open.values.lazy.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 }
@@ -103,14 +103,14 @@ private final class UDPSocketSlot: DatagramReceiving {
     /// Outstanding query.
     private struct Waiting {
         let exchange: UpstreamExchange
-        let deadline: ContinuousClock.Instant
+        let deadline: Instant
         let completion: UDPExchanger.Completion
 
         /// Distinguishes the query from earlier ones with the same ID.
         let number: Int
     }
 
-    private let opened: ContinuousClock.Instant
+    private let opened: Instant
     private var socket: DatagramSocket?
     private weak var exchanger: UDPExchanger?
 
@@ -130,7 +130,7 @@ private final class UDPSocketSlot: DatagramReceiving {
     init(
         to server: SocketAddress,
         of exchanger: UDPExchanger,
-        now: ContinuousClock.Instant
+        now: Instant
     ) throws(SocketError) {
         opened = now
         self.exchanger = exchanger
@@ -138,15 +138,18 @@ private final class UDPSocketSlot: DatagramReceiving {
         socket = try DatagramSocket(connectedTo: server, receiver: self)
     }
 
-    func takesQueries(at now: ContinuousClock.Instant) -> Bool {
+    func takesQueries(at now: Instant) -> Bool {
         socket != nil && left > 0 && now - opened < UpstreamLimits.socketLifetime
     }
 
     /// Returns true if an outstanding query has this ID.
     func waits(for id: UInt16) -> Bool { waiting[id] != nil }
 
-    /// Earliest deadline of the outstanding queries.
-    var deadline: ContinuousClock.Instant? { waiting.values.lazy.map(\.deadline).min() }
+    /// Earliest deadline of the outstanding queries; without any, the end of the period in which the
+    /// socket accepts queries.
+    var deadline: Instant {
+        waiting.values.lazy.map(\.deadline).min() ?? opened + UpstreamLimits.socketLifetime
+    }
 
     /// Sends a query.
     ///
@@ -155,7 +158,7 @@ private final class UDPSocketSlot: DatagramReceiving {
     ///   then fail.
     func send(
         _ exchange: UpstreamExchange,
-        until deadline: ContinuousClock.Instant,
+        until deadline: Instant,
         _ completion: @escaping UDPExchanger.Completion
     ) throws(SocketError) -> Int {
         do throws(SocketError) {
@@ -220,10 +223,11 @@ private final class UDPSocketSlot: DatagramReceiving {
         close()
     }
 
-    func expire(_ now: ContinuousClock.Instant) {
+    func expire(_ now: Instant) {
         let late = waiting.values.filter { $0.deadline <= now }
         for query in late { expired.insert(query.exchange.id) }
         end(late, with: .timedOut)
+        if waiting.isEmpty, !takesQueries(at: now) { close() }
     }
 
     private func end(_ queries: [Waiting], with error: UpstreamError) {
@@ -232,8 +236,18 @@ private final class UDPSocketSlot: DatagramReceiving {
         for query in queries { query.completion(.failed(error)) }
     }
 
+    /// Closes the socket if no query is outstanding and no further one is expected.
+    ///
+    /// A socket that has served several queries at once stays open for further ones until
+    /// ``expire(_:)``, because a new socket costs as much as a query. So a single query still has
+    /// its own port.
     private func closeIfIdle() {
-        if waiting.isEmpty { close() }
+        guard waiting.isEmpty else { return }
+        if left > UpstreamLimits.queriesPerLane - UpstreamLimits.queriesOfBusyLane || left == 0 {
+            close()
+        } else {
+            exchanger?.alarm.bring(forward: deadline)
+        }
     }
 
     private func close() {

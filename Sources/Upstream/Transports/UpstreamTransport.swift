@@ -27,8 +27,8 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     ///     complete reply of any RCODE.
     func carry(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )

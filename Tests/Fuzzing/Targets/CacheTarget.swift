@@ -62,7 +62,7 @@ private struct CacheOracle {
     }
 
     func judge() throws {
-        let origin = ContinuousClock.now
+        let origin = Instant(nanoseconds: 1 << 50)
         let cache = AnswerCache(limit: 0, origin: origin, seed: 7)
         let rcode: RCode = reply.header.rcode == .nxDomain ? .nxDomain : .noError
         cache.insert(

@@ -2,7 +2,7 @@
 @testable import Net
 
 /// A deadline that a busy machine does not reach.
-var patience: ContinuousClock.Instant { Clock.now + .seconds(300) }
+var patience: Instant { Clock.now + .seconds(300) }
 
 extension HTTPReply {
     var text: String { String(decoding: body, as: UTF8.self) }

@@ -26,7 +26,7 @@ final class ResolverHarness {
     var latencies: [String: Duration] = [:]
 
     /// Probed servers and the time of each probe.
-    private(set) var tried: [(at: ContinuousClock.Instant, whom: String)] = []
+    private(set) var tried: [(at: Instant, whom: String)] = []
 
     /// A snapshot of the cache, if a test has taken one.
     var snapshot: [UInt8] = []
@@ -35,7 +35,7 @@ final class ResolverHarness {
     var faults: [String: Fault] = [:]
 
     /// Vendor calls and upstream queries for clients, with their times: `tencent 1`, `upstream A`.
-    private(set) var asked: [(at: ContinuousClock.Instant, whom: String)] = []
+    private(set) var asked: [(at: Instant, whom: String)] = []
 
     /// Late reference from the resolver to the harness, which is created after it.
     private final class Box {
@@ -144,7 +144,7 @@ final class ResolverHarness {
     /// Completes a probe of a server if the server responds.
     private func attempt(
         _ target: AddressRanking.Target,
-        _ deadline: ContinuousClock.Instant
+        _ deadline: Instant
     ) async -> Bool {
         let server = "\(target.address) \(target.port)"
         tried.append((world.now, server))

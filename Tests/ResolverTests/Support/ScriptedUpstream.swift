@@ -45,8 +45,8 @@ final class ScriptedUpstream: Forwarding {
 
     func ask(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -61,7 +61,7 @@ final class ScriptedUpstream: Forwarding {
 
     private func reply(
         to query: ForwardedQuery,
-        by deadline: ContinuousClock.Instant
+        by deadline: Instant
     ) async throws(UpstreamError) -> Message {
         sent.append(query)
         if query.question != Question(name: .root, type: .ns) {
@@ -87,9 +87,9 @@ final class ScriptedUpstream: Forwarding {
     }
 }
 
-extension ContinuousClock.Instant {
+extension Instant {
     /// A time later than every deadline.
-    fileprivate static var distant: Self { .now + .seconds(1 << 30) }
+    fileprivate static var distant: Self { Clock.now + .seconds(1 << 30) }
 }
 
 extension ScriptedUpstream {

@@ -12,7 +12,7 @@ final class Network {
     struct Sent {
         /// Target and question, such as `isp www.example.com A`.
         var what: String
-        var at: ContinuousClock.Instant
+        var at: Instant
 
         /// The message to an upstream, its size and its transport.
         var query: (message: Message, octets: Int, isTCP: Bool)?
@@ -213,7 +213,7 @@ extension Network {
     func accepts(
         _ address: IPAddress,
         port: UInt16,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async -> Bool {
         let who = "server \(address) \(port)"
         journal.append(Sent(what: who, at: world.now))
@@ -357,7 +357,7 @@ struct Line: HTTPTransport {
     @ServiceLoop
     func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant,
+        deadline: Instant,
         _ completion: @escaping Completion
     ) -> any RequestHandle {
         network.world.send(request, deadline: deadline) { [network] result in

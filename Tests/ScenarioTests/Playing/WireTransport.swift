@@ -43,8 +43,8 @@ final class WireTransport: UpstreamTransport {
 
     func carry(
         _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
+        repeating earlier: Instant?,
+        deadline: Instant,
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
@@ -68,7 +68,7 @@ final class WireTransport: UpstreamTransport {
     /// Exchanges datagrams, and repeats the query over a stream if necessary.
     private func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
+        deadline: Instant
     ) async throws(UpstreamError) -> Message {
         if transport == .datagram {
             let exchange = UpstreamExchange(query, validates: validates, random: &random)
@@ -93,7 +93,7 @@ final class WireTransport: UpstreamTransport {
     private func askStream(
         _ query: ForwardedQuery,
         _ transport: UpstreamExchange.Transport,
-        _ deadline: ContinuousClock.Instant
+        _ deadline: Instant
     ) async throws(UpstreamError) -> Message {
         let exchange = UpstreamExchange(
             query,
@@ -116,7 +116,7 @@ final class WireTransport: UpstreamTransport {
     private func replies(
         to exchange: UpstreamExchange,
         isTCP: Bool,
-        _ deadline: ContinuousClock.Instant
+        _ deadline: Instant
     ) async throws(UpstreamError) -> [(octets: [UInt8], after: Duration)] {
         let reply = network.reply(
             of: name,
@@ -140,8 +140,8 @@ final class WireTransport: UpstreamTransport {
 
     /// Waits until `end`; throws `timedOut` at the deadline, or if `end` is nil.
     private func wait(
-        until end: ContinuousClock.Instant?,
-        _ deadline: ContinuousClock.Instant
+        until end: Instant?,
+        _ deadline: Instant
     ) async throws(UpstreamError) {
         let end = end.flatMap { $0 <= deadline ? $0 : nil }
         do throws(CancellationError) {

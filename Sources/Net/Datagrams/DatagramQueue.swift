@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CLinux
+internal import Glibc
+
+/// Datagrams of the service loop that wait for one `sendmmsg` per socket.
+///
+/// A datagram that is sent alone wakes its receiver, and the receiver sleeps again before the next
+/// one arrives. A wakeup costs several times more than the datagram. In a batch only the first
+/// datagram wakes the receiver.
+// SAFETY: every block has the size that its property names, is allocated once and never freed, and
+// is used on the service loop only. Slots are below `count`.
+@safe
+@ServiceLoop
+final class DatagramQueue: TurnBatch {
+    static let shared = DatagramQueue()
+
+    /// Maximum datagrams, and their maximum octets; a full queue is flushed.
+    private static let capacity = 64
+    private static let capacityOctets = 65_536
+
+    /// Sender of a queued datagram; keeps the descriptor open.
+    private enum Sender {
+        case socket(DatagramSocket)
+        case listener(DatagramListener)
+        /// The socket was closed; the datagram is not sent.
+        case none
+    }
+
+    private var senders: [Sender] = []
+    private var descriptors: [Int32] = []
+    private var octets = 0
+
+    private let buffer = UnsafeMutableRawPointer.allocate(
+        byteCount: capacityOctets,
+        alignment: 64
+    )
+    private let names = UnsafeMutablePointer<sockaddr_storage>.allocate(capacity: capacity)
+    private let controls = UnsafeMutableRawPointer.allocate(
+        byteCount: capacity * Int(DATAGRAM_CONTROL_OCTETS),
+        alignment: 16
+    )
+    private let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: capacity)
+    private let headers = UnsafeMutablePointer<datagram_header>.allocate(capacity: capacity)
+    private let outgoing = UnsafeMutablePointer<datagram_header>.allocate(capacity: capacity)
+
+    private init() {
+        senders.reserveCapacity(Self.capacity)
+        descriptors.reserveCapacity(Self.capacity)
+    }
+
+    /// Number of queued datagrams.
+    private var count: Int { senders.count }
+
+    // MARK: - Queueing
+
+    /// Queues a datagram of a connected socket.
+    func add(_ datagram: [UInt8], of socket: DatagramSocket, _ descriptor: Int32) {
+        let slot = reserve(datagram)
+        unsafe headers[slot].name = nil
+        unsafe headers[slot].name_octets = 0
+        unsafe headers[slot].control = nil
+        unsafe headers[slot].control_octets = 0
+        append(.socket(socket), descriptor)
+    }
+
+    /// Queues the reply to a query, from the destination address of the query.
+    func add(_ reply: [UInt8], to query: ReceivedDatagram, of listener: DatagramListener) {
+        let slot = reserve(reply)
+        unsafe names[slot] = query.client
+        unsafe headers[slot].name = UnsafeMutableRawPointer(names + slot)
+        unsafe headers[slot].name_octets = query.clientCount
+        let control = unsafe controls + slot * Int(DATAGRAM_CONTROL_OCTETS)
+        unsafe query.control.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(
+                start: control,
+                count: Int(DATAGRAM_CONTROL_OCTETS)
+            ).copyMemory(from: $0)
+        }
+        unsafe headers[slot].control = query.control.isEmpty ? nil : control
+        unsafe headers[slot].control_octets = query.control.count
+        append(.listener(listener), listener.descriptor)
+    }
+
+    /// Copies the octets of a datagram into the next slot, after a flush if the queue is full.
+    private func reserve(_ datagram: [UInt8]) -> Int {
+        precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
+        if count == Self.capacity || octets + datagram.count > Self.capacityOctets { flush() }
+        let start = unsafe buffer + octets
+        unsafe datagram.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: start, count: $0.count)
+                .copyMemory(from: $0)
+        }
+        octets += datagram.count
+        unsafe vectors[count] = iovec(iov_base: start, iov_len: datagram.count)
+        unsafe headers[count] = datagram_header()
+        unsafe headers[count].vectors = UnsafeMutableRawPointer(vectors + count)
+        unsafe headers[count].vector_count = 1
+        return count
+    }
+
+    private func append(_ sender: Sender, _ descriptor: Int32) {
+        if count == 0 { ServiceLoop.flushLater(self) }
+        senders.append(sender)
+        descriptors.append(descriptor)
+    }
+
+    /// Drops the datagrams of a socket that is being closed.
+    func drop(_ socket: DatagramSocket) {
+        for slot in senders.indices {
+            if case .socket(let other) = senders[slot], other === socket { senders[slot] = .none }
+        }
+    }
+
+    // MARK: - Sending
+
+    /// Sends all datagrams, those of one socket together, in order.
+    ///
+    /// A socket that fails is told after all others were served, because it may queue more
+    /// datagrams. A reply that the kernel rejects is dropped.
+    func flush() {
+        var failures: [(DatagramSocket, SocketError)] = []
+        for slot in senders.indices {
+            switch senders[slot] {
+            case .none: continue
+            case .listener: _ = send(from: slot, skipsErrors: true)
+            case .socket(let socket):
+                if let code = send(from: slot, skipsErrors: false) {
+                    failures.append((socket, .system(call: "send", code: code)))
+                }
+            }
+        }
+        senders.removeAll(keepingCapacity: true)
+        descriptors.removeAll(keepingCapacity: true)
+        octets = 0
+        for (socket, error) in failures { socket.fail(error) }
+    }
+
+    /// Sends the datagram in `first` and all later ones of the same descriptor.
+    ///
+    /// - Returns: the errno that stopped sending; nil if all were sent or skipped.
+    private func send(from first: Int, skipsErrors: Bool) -> Int32? {
+        let descriptor = descriptors[first]
+        var total = 0
+        for slot in first..<count where descriptors[slot] == descriptor {
+            if case .none = senders[slot] { continue }
+            unsafe outgoing[total] = headers[slot]
+            senders[slot] = .none
+            total += 1
+        }
+        var next = 0
+        while next < total {
+            let sent = unsafe datagrams_send(descriptor, outgoing + next, UInt32(total - next))
+            if sent > 0 {
+                next += Int(sent)
+            } else if sent != -EINTR {
+                guard skipsErrors else { return -sent }
+                next += 1
+            }
+        }
+        return nil
+    }
+}
+
+extension DatagramListener {
+    /// Queues `octets` as the reply to `query`, from the destination address of `query`.
+    ///
+    /// Replies leave at the end of the turn. A reply that the kernel does not accept immediately is
+    /// dropped.
+    @ServiceLoop
+    package func reply(_ octets: [UInt8], to query: ReceivedDatagram) {
+        DatagramQueue.shared.add(octets, to: query, of: self)
+    }
+}

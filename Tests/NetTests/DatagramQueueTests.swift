@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import TestWorld
+import Testing
+
+@testable import Net
+
+@Suite("Datagrams that leave together", .timeLimit(.minutes(15)))
+struct DatagramQueueTests {
+    /// A connected socket and the other end of its connection.
+    @ServiceLoop
+    private final class Pair: DatagramReceiving {
+        let listener: DatagramListener
+        private(set) var socket: DatagramSocket?
+        private(set) var failure: SocketError?
+
+        init() throws {
+            let any = try #require(SocketAddress("127.0.0.1:0"))
+            listener = try DatagramListener(binding: any, shared: false)
+            socket = try DatagramSocket(connectedTo: listener.address, receiver: self)
+        }
+
+        func send(_ octets: [UInt8]) throws { try #require(socket).send(octets) }
+
+        func close() { socket?.close() }
+
+        /// Returns the datagrams that have arrived at the listener.
+        func arrived() -> [[UInt8]] {
+            var batch = DatagramBatch(for: listener)
+            var all: [[UInt8]] = []
+            while true {
+                let count = batch.receive(from: listener, waits: false)
+                guard count > 0 else { return all }
+                all += (0..<count).map { batch.copy($0).octets }
+            }
+        }
+
+        func received(_ octets: Span<UInt8>) {}
+
+        func failed(_ error: SocketError) {
+            failure = error
+            socket?.close()
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `datagrams of several sockets keep their order and leave before the loop waits`()
+        async throws
+    {
+        let pairs = try [Pair(), Pair()]
+        for number in 0..<100 { try pairs[number % 2].send([UInt8(number)]) }
+        // The loop waits for the timer.
+        try await ServiceLoop.sleep(until: Clock.now + .milliseconds(1))
+        #expect(pairs[0].arrived() == (0..<50).map { [UInt8(2 * $0)] })
+        #expect(pairs[1].arrived() == (0..<50).map { [UInt8(2 * $0 + 1)] })
+    }
+
+    @ServiceLoop
+    @Test
+    func `the longest datagrams fill the queue, and none is lost`() throws {
+        let pair = try Pair()
+        let long = [UInt8](repeating: 7, count: 60_000)
+        for _ in 0..<3 { try pair.send(long) }
+        DatagramQueue.shared.flush()
+        // A query is cut to the size of the listener's buffer.
+        #expect(pair.arrived().map(\.count) == [4096, 4096, 4096])
+    }
+
+    @ServiceLoop
+    @Test
+    func `the datagrams of a closed socket are dropped, and others are sent`() throws {
+        let (closed, open) = (try Pair(), try Pair())
+        try closed.send([1])
+        try open.send([2])
+        closed.close()
+        DatagramQueue.shared.flush()
+        #expect(closed.arrived().isEmpty)
+        #expect(open.arrived() == [[2]])
+    }
+
+    @ServiceLoop
+    @Test
+    func `an error ends its socket only`() throws {
+        let (broken, open) = (try Pair(), try Pair())
+        // Longer than any UDP datagram over IPv4: EMSGSIZE.
+        try broken.send([UInt8](repeating: 0, count: 65_530))
+        try open.send([1])
+        DatagramQueue.shared.flush()
+        #expect(broken.failure == .system(call: "send", code: EMSGSIZE))
+        #expect(open.arrived() == [[1]])
+    }
+
+    @ServiceLoop
+    @Test
+    func `a reply comes from the address that was queried`() throws {
+        let pair = try Pair()
+        try pair.send([1])
+        DatagramQueue.shared.flush()
+        var batch = DatagramBatch(for: pair.listener)
+        try #require(batch.receive(from: pair.listener) == 1)
+        let query = batch.copy(0)
+        for number in 0..<70 { pair.listener.reply([UInt8(number)], to: query) }
+        DatagramQueue.shared.flush()
+        let raw = try #require(try pair.socket?.raw)
+        var buffer: [UInt8] = [0, 0]
+        for number in 0..<70 {
+            #expect(recv(raw, &buffer, buffer.count, 0) == 1)
+            #expect(buffer[0] == UInt8(number))
+        }
+    }
+}
