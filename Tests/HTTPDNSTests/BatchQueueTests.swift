@@ -26,15 +26,37 @@ struct BatchQueueTests {
         #expect(queue.nextBatch { _ in true } == nil)
     }
 
-    @Test("a name that must not be sent yet does not delay those behind it")
-    func maySend() throws {
+    @Test("a client that must wait does not delay others, and then goes first")
+    func held() throws {
         var queue = BatchQueue()
-        for name in ["a", "b", "c"] { queue.add(try question(name)) }
-        let held = try question("a")
-        let first = queue.nextBatch(fit: { $0.count == 1 }, maySend: { $0 != held })
-        #expect(first?.names == [try Name("b")])
-        #expect(queue.nextBatch(fit: { _ in true }, maySend: { $0 == held })?.names == [held.name])
-        #expect(queue.nextBatch { _ in true }?.names == [try Name("c")])
+        let (held, other) = (client(1), client(2))
+        for name in ["a", "b"] { queue.add(try question(name), of: held) }
+        queue.add(try question("c"), of: other)
+        queue.add(try question("d"))
+        let names = { (batch: (names: [Name], families: Families)?) in batch?.names }
+        #expect(names(queue.nextBatch(except: [held]) { $0.count == 1 }) == [try Name("c")])
+        #expect(names(queue.nextBatch { $0.count == 1 }) == [try Name("a")])
+        #expect(names(queue.nextBatch { _ in true }) == [try Name("b"), try Name("d")])
+        #expect(queue.nextBatch { _ in true } == nil)
+    }
+
+    private func client(_ number: UInt32) -> ClientNetwork {
+        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
+    }
+
+    @Test("a client has its share until one of its calls ends")
+    func shares() {
+        var shares = CallShares(of: 4)
+        for number in 1...3 {
+            #expect(shares.full.isEmpty)
+            shares.begin(client(1))
+            if number == 1 { shares.begin(client(2)) }
+        }
+        #expect(shares.full == [client(1)])
+        shares.end(client(2))
+        #expect(shares.full == [client(1)])
+        shares.end(client(1))
+        #expect(shares.full.isEmpty)
     }
 
     @Test("a removed name is not sent, and can be added again")

@@ -38,7 +38,7 @@ struct BatchTests {
             $0.url.contains("dead") ? .silence() : .reply(good($0), after: .milliseconds(20))
         }
         let client = try world.client { $0.concurrentCalls = 4 }
-        func ask(_ name: String, for asker: String, _ completion: @escaping VendorClient.Completion)
+        func ask(_ name: String, for asker: UInt32, _ completion: @escaping VendorClient.Completion)
             throws
         {
             client.lookUp(
@@ -46,15 +46,17 @@ struct BatchTests {
                 .v4,
                 route: "",
                 deadline: world.now + .seconds(3),
-                cancellation: CancellationSignal(client: asker),
+                cancellation: CancellationSignal(
+                    client: ClientNetwork(of: .v4(IPv4Address(value: asker)), isProven: true)
+                ),
                 completion
             )
         }
-        for number in 0..<20 { try ask("dead\(number).example.com", for: "attacker") { _ in } }
+        for number in 0..<20 { try ask("dead\(number).example.com", for: 1) { _ in } }
         #expect(world.asked.count == 3)
         var answered = 0
         for number in 0..<10 {
-            try ask("good\(number).example.com", for: "victim") { result in
+            try ask("good\(number).example.com", for: 2) { result in
                 if case .success = result { answered += 1 }
             }
         }

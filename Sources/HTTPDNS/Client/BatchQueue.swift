@@ -3,8 +3,8 @@ package import DNSWire
 
 /// Queue of names waiting for a vendor call; groups names into batches.
 ///
-/// All names of a call request the same families. The oldest name goes first; the next names of its
-/// families fill the call.
+/// All names of a call request the same families. The oldest name of a client that need not wait
+/// goes first; the next names of its families fill the call.
 package struct BatchQueue: Sendable {
     /// Name and families to request; equal questions are queued once.
     package struct Question: Sendable, Hashable {
@@ -23,11 +23,21 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
+    /// Names of one client that may share a call.
+    private struct Line: Hashable {
+        let families: Families
+
+        /// Nil for names of the daemon itself.
+        let client: ClientNetwork?
+    }
+
     /// Queued questions, with the sequence numbers of their valid entries.
     private var waiting: [Question: UInt64] = [:]
 
-    /// Entries by families, oldest first; entries not in `waiting` were removed.
-    private var lines: [Families: ArraySlice<Entry>] = [:]
+    /// Entries, oldest first.
+    ///
+    /// Entries not in `waiting` were removed. No line is empty.
+    private var lines: [Line: ArraySlice<Entry>] = [:]
 
     private var next: UInt64 = 0
 
@@ -40,13 +50,14 @@ package struct BatchQueue: Sendable {
 // MARK: - Changing
 
 extension BatchQueue {
-    /// Adds a question unless it is queued.
-    package mutating func add(_ question: Question) {
+    /// Adds a question of `client` unless it is queued.
+    package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         guard waiting[question] == nil else { return }
+        let line = Line(families: question.families, client: client)
         waiting[question] = next
-        lines[question.families, default: []].append(Entry(question: question, number: next))
+        lines[line, default: []].append(Entry(question: question, number: next))
         next += 1
-        tidy(question.families)
+        tidy(line)
     }
 
     /// Removes a question.
@@ -56,54 +67,65 @@ extension BatchQueue {
 
     /// Removes and returns the names of the next call.
     ///
+    /// The work is proportional to the number of clients with queued names.
+    ///
     /// - Parameters:
+    ///   - held: clients whose names must wait.
     ///   - fit: returns true if one call can carry the names; one name always fits.
-    ///   - maySend: returns true if a question may be sent now; nil if all may.
     /// - Returns: nil if no queued question may be sent.
     package mutating func nextBatch(
-        fit: ([Name]) -> Bool,
-        maySend: ((Question) -> Bool)? = nil
+        except held: Set<ClientNetwork> = [],
+        fit: ([Name]) -> Bool
     ) -> (names: [Name], families: Families)? {
-        for families in lines.keys { dropTakenBack(families) }
-        let firsts = lines.compactMap { families, line in
-            line.first { waiting[$0.question] == $0.number && maySend?($0.question) ?? true }
-                .map { (families: families, entry: $0) }
-        }
-        guard let (families, first) = firsts.min(by: { $0.entry.number < $1.entry.number }) else {
-            return nil
-        }
-        waiting[first.question] = nil
-        dropTakenBack(families)
-        var names = [first.question.name]
-        while let candidate = lines[families]?.first, maySend?(candidate.question) ?? true {
-            names.append(candidate.question.name)
+        guard let first = oldest(of: nil, except: held) else { return nil }
+        let families = first.line.families
+        var names = [first.entry.question.name]
+        remove(first.entry, from: first.line)
+        while let other = oldest(of: families, except: held) {
+            names.append(other.entry.question.name)
             guard fit(names) else {
                 names.removeLast()
                 break
             }
-            _ = pop(families)
+            remove(other.entry, from: other.line)
         }
         return (names, families)
     }
 
-    /// Removes the oldest entry of a line, then any removed entries after it.
-    private mutating func pop(_ families: Families) -> Entry? {
-        guard let entry = lines[families]?.popFirst() else { return nil }
-        waiting[entry.question] = nil
-        dropTakenBack(families)
-        return entry
+    /// Returns the oldest question that may be sent, for `families` or, if nil, for any.
+    private mutating func oldest(
+        of families: Families?,
+        except held: Set<ClientNetwork>
+    ) -> (line: Line, entry: Entry)? {
+        var oldest: (line: Line, entry: Entry)?
+        var empty: [Line] = []
+        for (line, entries) in lines where families.map({ $0 == line.families }) ?? true {
+            if let client = line.client, held.contains(client) { continue }
+            guard let first = entries.first(where: isWaiting) else {
+                empty.append(line)
+                continue
+            }
+            if let oldest, oldest.entry.number < first.number { continue }
+            oldest = (line, first)
+        }
+        for line in empty { lines[line] = nil }
+        return oldest
     }
 
-    /// Drops removed entries at the front of a line.
-    private mutating func dropTakenBack(_ families: Families) {
-        while let first = lines[families]?.first, waiting[first.question] != first.number {
-            lines[families]?.removeFirst()
-        }
+    private func isWaiting(_ entry: Entry) -> Bool { waiting[entry.question] == entry.number }
+
+    /// Removes an entry, and removed entries before it, from a line.
+    private mutating func remove(_ entry: Entry, from line: Line) {
+        waiting[entry.question] = nil
+        // Taken out of the table, because a second reference would copy the entries.
+        guard var entries = lines.removeValue(forKey: line) else { return }
+        while let first = entries.first, !isWaiting(first) { entries.removeFirst() }
+        if !entries.isEmpty { lines[line] = entries }
     }
 
     /// Compacts a line, so that removed entries do not accumulate.
-    private mutating func tidy(_ families: Families) {
-        guard let line = lines[families], line.count > 2 * waiting.count + 64 else { return }
-        lines[families] = line.filter { waiting[$0.question] == $0.number }[...]
+    private mutating func tidy(_ line: Line) {
+        guard let entries = lines[line], entries.count > 2 * waiting.count + 64 else { return }
+        lines[line] = entries.filter(isWaiting)[...]
     }
 }

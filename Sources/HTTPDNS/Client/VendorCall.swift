@@ -41,7 +41,7 @@ final class PendingName {
     let question: BatchQueue.Question
 
     /// Client whose call limit applies; nil for the daemon's own look-ups.
-    let client: AnyHashable?
+    let client: ClientNetwork?
 
     /// Families that the first look-up requested.
     let wanted: Families
@@ -60,7 +60,7 @@ final class PendingName {
 
     init(
         _ question: BatchQueue.Question,
-        of client: AnyHashable?,
+        of client: ClientNetwork?,
         wanted: Families,
         route: String
     ) {
@@ -98,7 +98,7 @@ final class VendorCall {
     var names: [PendingName]
 
     /// Client whose call limit applies: the client of the first name.
-    let client: AnyHashable?
+    let client: ClientNetwork?
 
     var course: AttemptPlan
 

@@ -28,7 +28,7 @@ extension VendorClient {
             suspectAt: now + suspicionTime
         )
         for name in names { name.call = call }
-        calls.insert(call)
+        insert(call)
         counters.batched += UInt64(names.count - 1)
         perform(call.course.begin(now: now), of: call, .first)
     }
@@ -136,7 +136,7 @@ extension VendorClient {
 
     /// Ends a call; its tries in flight continue, because their results show the health of servers.
     func end(_ call: VendorCall) {
-        guard calls.remove(call) != nil else { return }
+        guard remove(call) else { return }
         call.course.abandon()
         if call === trial { trialEnded(call) }
         if !call.running.isEmpty {

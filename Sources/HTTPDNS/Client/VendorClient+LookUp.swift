@@ -35,7 +35,7 @@ extension VendorClient {
         counters.calls += 1
         if let reason = enqueue(
             lookUp,
-            of: cancellation?.client.map { AnyHashable($0) },
+            of: cancellation?.client as? ClientNetwork,
             wanted: families,
             route,
             trace
@@ -50,7 +50,7 @@ extension VendorClient {
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
         _ lookUp: PendingLookup,
-        of client: AnyHashable?,
+        of client: ClientNetwork?,
         wanted: Families,
         _ route: String,
         _ trace: Trace?
@@ -83,7 +83,7 @@ extension VendorClient {
         if queue.count == 0, hasPlace(for: client), !gathersNames {
             begin([name], question.families, lookUp.start)
         } else {
-            queue.add(question)
+            queue.add(question, of: client)
             flushSoon(lookUp.deadline)
         }
         return nil
@@ -144,7 +144,9 @@ extension VendorClient {
 
     /// Starts calls for queued names, as many as the limits permit.
     func sendQueued() {
-        while hasPlace, let (names, families) = nextBatch() {
+        while hasPlace,
+            let (names, families) = queue.nextBatch(except: shares.full, fit: facts.canCarry)
+        {
             let names = names.compactMap {
                 pending[BatchQueue.Question(name: $0, families: families)]
             }
@@ -160,15 +162,6 @@ extension VendorClient {
             }
         }
         if queue.count == 0 { queueAlarm.set(nil) }
-    }
-
-    /// Returns the names of the next call: the oldest of clients below their limit.
-    private func nextBatch() -> (names: [Name], families: Families)? {
-        let full = clientsWithoutPlace
-        guard !full.isEmpty else { return queue.nextBatch(fit: facts.canCarry) }
-        return queue.nextBatch(fit: facts.canCarry) { [pending] question in
-            pending[question]?.client.map { !full.contains($0) } ?? true
-        }
     }
 
     /// Fails queued look-ups after their deadline.

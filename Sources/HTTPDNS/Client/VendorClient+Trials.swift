@@ -40,7 +40,7 @@ extension VendorClient {
         )
         let call = VendorCall(trial: callsBegun, lookup, course, isOfAccount: gate.begin(), now)
         trial = call
-        calls.insert(call)
+        insert(call)
         perform(call.course.begin(now: now), of: call, .fresh)
     }
 
@@ -84,7 +84,7 @@ extension VendorClient {
         trials.reset()
         guard let call = trial else { return }
         trial = nil
-        calls.remove(call)
+        _ = remove(call)
         if call.isAccountTrial { gate.trialEnded() }
         dropTries(of: call, now)
     }
@@ -96,23 +96,8 @@ extension VendorClient {
     var hasPlace: Bool { clientCalls < settings.concurrentCalls }
 
     /// Returns true if one more call may start for `client`; nil is the daemon itself.
-    func hasPlace(for client: AnyHashable?) -> Bool {
-        hasPlace && client.map { !clientsWithoutPlace.contains($0) } ?? true
-    }
-
-    /// Clients that use their share of the calls in flight: three quarters of `concurrent-calls`.
-    ///
-    /// An unanswered name occupies a call for seconds, so one client could otherwise occupy all
-    /// calls.
-    var clientsWithoutPlace: Set<AnyHashable> {
-        let share = max(1, settings.concurrentCalls * 3 / 4)
-        // Fast path: no client can have used its share yet.
-        guard clientCalls >= share else { return [] }
-        var counts: [AnyHashable: Int] = [:]
-        for call in calls {
-            if let client = call.client { counts[client, default: 0] += 1 }
-        }
-        return Set(counts.lazy.filter { $0.value >= share }.map(\.key))
+    func hasPlace(for client: ClientNetwork?) -> Bool {
+        hasPlace && client.map { !shares.full.contains($0) } ?? true
     }
 }
 

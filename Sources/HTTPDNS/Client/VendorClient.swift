@@ -66,6 +66,7 @@ package final class VendorClient {
 
     /// Calls without an answer so far.
     var calls: Set<VendorCall> = []
+    var shares: CallShares
 
     var callsBegun: UInt64 = 0
 
@@ -115,6 +116,7 @@ package final class VendorClient {
         self.entropy = entropy
         self.source = source
         schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
+        shares = CallShares(of: settings.concurrentCalls)
         budget = Budget(settings.budget)
         pace = RateLimiter(perSecond: settings.callsPerSecond)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
