@@ -84,11 +84,11 @@ package enum UpstreamLimits {
     static let slots = 8
 
     /// Maximum queries per socket, and the period in which it accepts them.
-    static let queriesPerLane = 64
+    static let queriesPerSlot = 64
     static let socketLifetime: Duration = .milliseconds(100)
 
     /// Queries after which a socket without outstanding queries stays open for further ones.
-    static let queriesOfBusyLane = 4
+    static let queriesOfBusySlot = 4
 
     /// Unmatched messages after which a socket is closed and its queries are repeated over TCP.
     static let foreignReplies = 8

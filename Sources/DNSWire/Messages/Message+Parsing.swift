@@ -21,11 +21,12 @@ extension Message {
         for _ in 0..<header.questionCount {
             questions.append(try Question(parsing: &reader))
         }
-        answers = try Self.records(header.answerCount, from: &reader)
-        authorities = try Self.records(header.authorityCount, from: &reader)
+        let question = questions.first?.name
+        answers = try Self.records(header.answerCount, question, from: &reader)
+        authorities = try Self.records(header.authorityCount, question, from: &reader)
         for _ in 0..<header.additionalCount {
             let start = reader.offset
-            let prologue = try Record.Prologue(parsing: &reader)
+            let prologue = try Record.Prologue(parsing: &reader, question: question)
             guard prologue.type == .opt else {
                 additionals.append(try Record(prologue, dataFrom: &reader))
                 continue
@@ -40,12 +41,13 @@ extension Message {
     /// Parses a section that must not contain an OPT record.
     private static func records(
         _ count: UInt16,
+        _ question: Name?,
         from reader: inout WireReader
     ) throws(WireError) -> [Record] {
         var records: [Record] = []
         for _ in 0..<count {
             let start = reader.offset
-            let prologue = try Record.Prologue(parsing: &reader)
+            let prologue = try Record.Prologue(parsing: &reader, question: question)
             guard prologue.type != .opt else { throw .misplacedOPT(at: start) }
             records.append(try Record(prologue, dataFrom: &reader))
         }

@@ -122,10 +122,21 @@ extension WireReader {
     /// §4.1.4: "a prior occurrence"). At most 127 pointers are followed, which bounds the work of
     /// one name (RFC 9267 §2).
     @_lifetime(self: copy self)
-    package mutating func name() throws(WireError) -> Name {
+    package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
+
+    /// Reads a name; `question`, the name after the header, is returned for a pointer to it.
+    ///
+    /// Most owner names are such a pointer, and share the memory of the question.
+    @_lifetime(self: copy self)
+    mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
         let extent = try walkName(at: start)
         offset = extent.end
+        if let question, extent.end == start + 2, message[start] == 0xC0,
+            message[start + 1] == WireLimits.headerOctets
+        {
+            return question
+        }
         guard extent.isCompressed else { return Name(checked: copy(start..<extent.end)) }
 
         var octets: [UInt8] = []

@@ -70,8 +70,9 @@ extension Record {
         /// RDLENGTH.
         var dataCount: Int
 
-        init(parsing reader: inout WireReader) throws(WireError) {
-            name = try reader.name()
+        /// Parses the fields; `question` as for `WireReader.name(sharing:)`.
+        init(parsing reader: inout WireReader, question: Name? = nil) throws(WireError) {
+            name = try reader.name(sharing: question)
             type = RecordType(rawValue: try reader.uint16())
             recordClass = RecordClass(rawValue: try reader.uint16())
             ttl = try reader.uint32()

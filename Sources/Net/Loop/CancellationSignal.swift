@@ -11,7 +11,12 @@ package final class CancellationSignal {
 
     private var isOver = false
 
-    private var actions: [@ServiceLoop () -> Void] = []
+    private typealias Action = @ServiceLoop () -> Void
+
+    /// The first action, and the others: most work has one or two.
+    private var first: Action?
+    private var second: Action?
+    private var others: [Action] = []
 
     /// Client to which per-client limits charge the work; nil for work of the daemon itself.
     package let client: (any Hashable & Sendable)?
@@ -27,21 +32,32 @@ package final class CancellationSignal {
     /// The signal retains the action until the end of the work. So an action may retain the work.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
-        if !isOver { actions.append(action) }
+        guard !isOver else { return }
+        if first == nil {
+            first = action
+        } else if second == nil {
+            second = action
+        } else {
+            others.append(action)
+        }
     }
 
     /// Releases all actions: the work has ended and is not cancelled any more.
     package func finish() {
         isOver = true
-        actions = []
+        (first, second, others) = (nil, nil, [])
     }
 
     /// Cancels the work; is idempotent.
     package func cancel() {
         guard !isCancelled, !isOver else { return }
         isCancelled = true
-        let actions = actions
-        self.actions = []
-        for action in actions { action() }
+        for action in takeActions() { action() }
+    }
+
+    private func takeActions() -> [Action] {
+        defer { (first, second, others) = (nil, nil, []) }
+        guard let first else { return [] }
+        return [first] + (second.map { [$0] } ?? []) + others
     }
 }

@@ -226,11 +226,22 @@ extension LoopExecutor {
         ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
     }
 
-    /// Dispatches one ready source; waits for one if there are neither jobs nor batches.
+    /// True if a descriptor of the sd-event loop is ready.
+    private var isReady: Bool {
+        // SAFETY: `event` lives as long as the loop; poll(2) reads and writes one entry.
+        var entry = unsafe pollfd(fd: sd_event_get_fd(event), events: Int16(POLLIN), revents: 0)
+        return unsafe Glibc.poll(&entry, 1, 0) > 0
+    }
+
+    /// Dispatches one ready source; waits for one if there are no jobs.
     private func poll() {
         // SAFETY: `event` lives as long as the loop, and this is the loop's thread, as `own` and
         // `batches` require.
-        if unsafe turnsOfBatches >= Self.turnsBeforeFlush { flushBatches() }
+        if unsafe !batches.isEmpty {
+            unsafe turnsOfBatches += 1
+            // A flush may set timers, so it comes before `prepare`, which arms them.
+            if unsafe turnsOfBatches > Self.turnsBeforeFlush || !isReady { flushBatches() }
+        }
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =
@@ -242,13 +253,7 @@ extension LoopExecutor {
             status = unsafe sd_event_wait(event, idle ? .max : 0)
             if idle { state.withLock { $0.polling = false } }
         }
-        if status > 0 {
-            if unsafe !batches.isEmpty { unsafe turnsOfBatches += 1 }
-            status = unsafe sd_event_dispatch(event)
-        } else if unsafe !batches.isEmpty {
-            // Nothing is ready. A flush may arm timers, so it must not run between prepare and wait.
-            flushBatches()
-        }
+        if status > 0 { status = unsafe sd_event_dispatch(event) }
         precondition(
             status >= 0 || status == -EINTR,
             "the event loop failed: \(errorText(-status))"

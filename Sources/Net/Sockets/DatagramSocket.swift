@@ -21,8 +21,9 @@ package protocol DatagramReceiving: AnyObject {
 /// datagrams into shared buffers, which the receiver reads without a copy.
 @ServiceLoop
 package final class DatagramSocket {
-    private var descriptor: OwnedDescriptor?
+    /// Released before `descriptor`, as ``DescriptorWatch`` requires.
     private var watch: DescriptorWatch?
+    private var descriptor: OwnedDescriptor?
 
     private weak var receiver: (any DatagramReceiving)?
 
@@ -45,8 +46,6 @@ package final class DatagramSocket {
         // needed to detect an empty queue.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
     }
-
-    isolated deinit { close() }
 
     /// Address of this end, chosen by the kernel; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }

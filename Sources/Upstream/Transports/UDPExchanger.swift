@@ -55,14 +55,14 @@ final class UDPExchanger {
         _ completion: @escaping Completion
     ) {
         do throws(SocketError) {
-            let lane = try self.lane()
+            let slot = try openSlot()
             var exchange: UpstreamExchange
             repeat {
                 exchange = UpstreamExchange(query, validates: validates, random: &random)
-            } while lane.waits(for: exchange.id)
-            let number = try lane.send(exchange, until: deadline, completion)
+            } while slot.waits(for: exchange.id)
+            let number = try slot.send(exchange, until: deadline, completion)
             query.cancellation?.whenCancelled { [id = exchange.id] in
-                lane.cancel(id, number)
+                slot.cancel(id, number)
             }
             alarm.bring(forward: deadline)
         } catch {
@@ -76,21 +76,21 @@ final class UDPExchanger {
     }
 
     /// Returns the socket for the next query.
-    private func lane() throws(SocketError) -> UDPSocketSlot {
+    private func openSlot() throws(SocketError) -> UDPSocketSlot {
         let index = Int.random(in: slots.indices, using: &random)
         let now = clocks.now()
-        if let lane = slots[index], lane.takesQueries(at: now) { return lane }
-        let lane = try UDPSocketSlot(to: server, of: self, now: now)
-        slots[index] = lane
-        open[ObjectIdentifier(lane)] = lane
-        return lane
+        if let slot = slots[index], slot.takesQueries(at: now) { return slot }
+        let slot = try UDPSocketSlot(to: server, of: self, now: now)
+        slots[index] = slot
+        open[ObjectIdentifier(slot)] = slot
+        return slot
     }
 
-    fileprivate func closed(_ lane: UDPSocketSlot) { open[ObjectIdentifier(lane)] = nil }
+    fileprivate func closed(_ slot: UDPSocketSlot) { open[ObjectIdentifier(slot)] = nil }
 
     private func expire() {
         let now = clocks.now()
-        for lane in open.values { lane.expire(now) }
+        for slot in open.values { slot.expire(now) }
         // Rounded up, so that many queries share one timer.
         let next = open.values.lazy.map(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
@@ -119,13 +119,13 @@ private final class UDPSocketSlot: DatagramReceiving {
 
     /// IDs of timed-out and cancelled queries: a late reply does not count as forged.
     ///
-    /// At most ``UpstreamLimits/queriesPerLane``.
+    /// At most ``UpstreamLimits/queriesPerSlot``.
     private var expired: Set<UInt16> = []
 
     private var foreignReplies = 0
 
     /// Number of queries that may still be sent.
-    private var left = UpstreamLimits.queriesPerLane
+    private var left = UpstreamLimits.queriesPerSlot
 
     init(
         to server: SocketAddress,
@@ -243,7 +243,7 @@ private final class UDPSocketSlot: DatagramReceiving {
     /// its own port.
     private func closeIfIdle() {
         guard waiting.isEmpty else { return }
-        if left > UpstreamLimits.queriesPerLane - UpstreamLimits.queriesOfBusyLane || left == 0 {
+        if left > UpstreamLimits.queriesPerSlot - UpstreamLimits.queriesOfBusySlot || left == 0 {
             close()
         } else {
             exchanger?.alarm.bring(forward: deadline)
