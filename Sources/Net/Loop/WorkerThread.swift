@@ -41,6 +41,9 @@ package final class WorkerThread: Sendable {
         pthread_join(thread, nil)
     }
 
+    /// Lets the system free the thread at its end; `join` must not be called then.
+    private func detach() { pthread_detach(thread) }
+
     /// Interrupts the thread's system calls until it ends, and waits for its end.
     ///
     /// The thread must check after each system call whether to end.
@@ -59,19 +62,17 @@ package final class WorkerThread: Sendable {
         named name: String,
         _ body: @escaping @Sendable () -> Result
     ) async throws(SocketError) -> Result {
-        var thread: Swift.Result<WorkerThread, SocketError>?
+        var failure: SocketError?
         let result: Result? = await withCheckedContinuation { continuation in
             do throws(SocketError) {
-                thread = .success(
-                    try WorkerThread(named: name) { continuation.resume(returning: body()) }
-                )
+                // Not joined: after `body` the thread may release large values for 70 ms.
+                try WorkerThread(named: name) { continuation.resume(returning: body()) }.detach()
             } catch {
-                thread = .failure(error)
+                failure = error
                 continuation.resume(returning: nil)
             }
         }
-        // The thread has run `body` and is about to end.
-        try thread?.get().join()
+        if let failure { throw failure }
         guard let result else { preconditionFailure("a thread that ran has a result") }
         return result
     }
