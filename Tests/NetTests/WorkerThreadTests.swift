@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import Dispatch
 import Glibc
 import Testing
 
 @testable import Net
 
 /// Blocks the end of the thread in the test below.
-private let gate = DispatchSemaphore(value: 0)
+// SAFETY: a POSIX semaphore, made once and never freed.
+nonisolated(unsafe) private let gate = {
+    let gate = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    sem_init(gate, 0, 0)
+    return gate
+}()
 
 @Suite("Threads for blocking work", .timeLimit(.minutes(15)))
 struct WorkerThreadTests {
@@ -15,11 +19,11 @@ struct WorkerThreadTests {
     func `a result arrives before the thread has ended`() async throws {
         var key = pthread_key_t()
         // The destructor runs when the thread ends.
-        try #require(pthread_key_create(&key) { _ in gate.wait() } == 0)
+        try #require(pthread_key_create(&key) { _ in sem_wait(gate) } == 0)
         let result = try await WorkerThread.run(named: "slow-end") { [key] in
             pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
         }
-        gate.signal()
+        sem_post(gate)
         #expect(result == 0)
     }
 }
