@@ -12,14 +12,16 @@ nonisolated(unsafe) private let gate = {
     return gate
 }()
 
+/// Destructor of a value of the thread, which runs when the thread ends.
+private func waitForGate(_: UnsafeMutableRawPointer?) { sem_wait(gate) }
+
 @Suite("Threads for blocking work", .timeLimit(.minutes(15)))
 struct WorkerThreadTests {
     @ServiceLoop
     @Test
     func `a result arrives before the thread has ended`() async throws {
         var key = pthread_key_t()
-        // The destructor runs when the thread ends.
-        try #require(pthread_key_create(&key) { _ in sem_wait(gate) } == 0)
+        try #require(pthread_key_create(&key, waitForGate) == 0)
         let result = try await WorkerThread.run(named: "slow-end") { [key] in
             pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
         }
