@@ -77,12 +77,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Each answer is compared with all of them.
+    /// Limited because each address that a vendor returns is compared with every probe.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Each answer is compared with all of them.
+    /// Limited because each answer of an upstream is compared with every exception.
     static let rebindingExceptions = 0...1000
 
     /// In octets: `PATH_MAX` without its NUL.

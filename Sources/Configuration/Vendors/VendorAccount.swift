@@ -208,7 +208,8 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`; without `standard`, the default in words, it is required.
+    /// Makes the option `servers`. `standard` describes the default; with nil, the option is
+    /// required.
     static func servers(
         standard: String?,
         example: [String],

@@ -192,8 +192,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             case .accepted: return true
             case .refused: return false
             case .replaces(let waiter):
-                // `Work.add` removes the waiter from its list later, because a search would be slow
-                // in a flood.
+                // The evicted waiter stays in the list of its work until `Work.add` removes it: a
+                // search of the list for each evicted waiter would be slow in a flood.
                 evictions += 1
                 evict([waiter])
             }

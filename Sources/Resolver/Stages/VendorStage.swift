@@ -168,7 +168,8 @@ package final class VendorStage {
         knownEmpty.removeAll()
     }
 
-    /// Records that the cached fallback answer saves a call to the vendor that had no address.
+    /// Changes the source of the fallback's answer, so that cache hits on it count as avoided calls
+    /// of the vendor that had no address.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
