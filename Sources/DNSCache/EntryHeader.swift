@@ -199,6 +199,8 @@ extension EntryHeader {
 
 /// Hit counter of an entry.
 struct Demand: Equatable {
+    /// Flags and number of hits.
+    ///
     /// Bit 31: hit since the entry was stored or last spared from eviction (second chance). Bit 30:
     /// hit since the entry was stored. Bits 0 to 29: number of hits.
     private var bits: UInt32 = 0

@@ -139,8 +139,10 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value that is taken once. After that no reference is left here, so that the secrets of old
-/// settings do not stay in memory after a reload.
+/// A value that is taken once.
+///
+/// After that no reference is left here, so that the secrets of old settings do not stay in memory
+/// after a reload.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 

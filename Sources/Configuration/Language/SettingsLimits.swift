@@ -77,12 +77,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Limited because each address that a vendor returns is compared with every probe.
+    /// Limited because each answer is compared with every entry.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Limited because each answer of an upstream is compared with every exception.
+    /// Limited because each answer is compared with every exception.
     static let rebindingExceptions = 0...1000
 
     /// In octets: `PATH_MAX` without its NUL.

@@ -10,7 +10,9 @@ package final class AnswerSourceRegistry: Sendable {
     /// The number of the daemon itself.
     package static let itself: UInt16 = 0
 
-    /// An answer source. `vendor` is the vendor whose call a cache hit on its answer avoids.
+    /// An answer source.
+    ///
+    /// `vendor` is the vendor whose call is avoided by a cache hit on an answer of this source.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?

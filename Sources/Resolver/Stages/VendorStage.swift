@@ -59,10 +59,7 @@ package final class VendorStage {
 
     /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
-    /// - Parameters:
-    ///   - trace: records the calls, and the calls that were not made.
-    ///   - cancellation: ends the wait early; a call that was sent continues.
-    ///   - completion: called exactly once, possibly before this function returns.
+    /// After a cancellation, a call that was sent continues.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
