@@ -17,7 +17,8 @@ extension CBPF.answer {
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // No count exceeds the number of TTLs.
+        // Nothing is truncated: an answer with more than `MirroredAnswer.mostTTLs` (16) records is
+        // not mirrored.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),

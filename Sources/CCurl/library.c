@@ -87,8 +87,8 @@ STAND_IN void curl_easy_reset(CURL *easy) { curl()->curl_easy_reset(easy); }
 
 STAND_IN const char *curl_easy_strerror(CURLcode code) { return curl()->curl_easy_strerror(code); }
 
-// Every option takes one argument, and each fits in one register here: libcurl reads it with its
-// own type.
+// The value of an option is a long, a pointer or a curl_off_t. They have the same size on this
+// platform, so each value is passed on as a pointer.
 _Static_assert(sizeof(void *) == sizeof(curl_off_t) && sizeof(void *) == sizeof(long),
                "arguments have the same size");
 

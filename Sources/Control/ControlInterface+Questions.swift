@@ -26,7 +26,7 @@ extension ControlInterface {
         type Step (stage: string, result: string, notes: []string)
 
         # place: file:line in the settings. pattern: the domain pattern that covers the name
-        # silent: vendors that do not respond, which queries do not wait for
+        # silent: unresponsive vendors, which are skipped
         type RouteMatch (
           place: string,
           pattern: string,
@@ -39,13 +39,13 @@ extension ControlInterface {
         # vendor: the vendor that bills the calls
         # + billable-calls: int                for a query now, if the first attempt succeeds
         # + next-seconds: ?int                 until the name is resolved again
-        # + next-by: ?string                   refresh: if in demand. query: by the next query then
+        # + next-by: ?string                   refresh: a prefetch, if in demand. query: the first query then
         # + next-billable-calls: int           billable calls of that resolution
         type Cost (vendor: ?string)
 
         # A request to a vendor, or a query to an upstream.
-        # first. next: after a failure. hedge: after no reply in time. fresh: on a new connection
-        # repair: with another signature or form, as the vendor requires
+        # why: first: the first one. next: after a failure. hedge: after no reply in time
+        # fresh: on a new connection. repair: with another signature or form, as the vendor requires
         # request: without the values of its parameters. reused: an open connection was used
         # + after-us: ?int                     from the start until it was sent
         # + took-us: ?int                      absent while in flight

@@ -6,9 +6,7 @@ internal import Locks
 
 /// Answer cache with a size limit in octets, shared by the workers and the service loop.
 ///
-/// One lock protects the cache. A worker takes the lock once for each batch (`withTable`), other
-/// callers once for each call. A batch of look-ups holds the lock for about 1 µs. Walks over all
-/// entries release the lock regularly.
+/// One lock protects the cache: see the page of the module.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// The cache without its lock: a ring of entries and an index.
-///
-/// The oldest entries are evicted first. An entry with a hit since it was stored or last spared is
-/// spared: it moves to the head of the ring. Names in use therefore stay, and a flood of unique
-/// names evicts only unique names. Octets, probed slots and spared entries for each insertion are
-/// bounded.
+/// The cache without its lock: a ring of entries and an index, with second-chance eviction.
 ///
 /// Invariants:
 ///

@@ -3,9 +3,8 @@ package import DNSWire
 
 /// Incremental removal or expiry of entries, a few for each step.
 ///
-/// The caller pauses between steps, so that the service loop and threads waiting for the lock can
-/// proceed: a mutex taken again immediately after its release starves the waiting threads. The
-/// mirror is suspended during the sweep, so all changes take effect for it together.
+/// The caller must pause between steps (see "One lock" on the page). The mirror is suspended during
+/// the sweep, so all changes take effect for it together.
 package struct CacheSweep {
     /// Action on the selected entries.
     package enum Action: Sendable { case remove, markStale }

@@ -169,7 +169,7 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
-    /// True if the entry may be copied to a mirror and is not.
+    /// True if the entry may be copied to a mirror and has not been copied.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
@@ -199,7 +199,10 @@ extension EntryHeader {
 
 /// Hit counter of an entry.
 struct Demand: Equatable {
-    /// Bit 31: hit since stored or last spared; bit 30: hit since stored; others: number of hits.
+    /// Flags and number of hits.
+    ///
+    /// Bit 31: hit since the entry was stored or last spared from eviction (second chance). Bit 30:
+    /// hit since the entry was stored. Bits 0 to 29: number of hits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }

@@ -6,14 +6,8 @@ package import Upstream
 
 /// Answers queries that the cache could not answer.
 ///
-///     hosts -> special names -> [no AAAA] -> serve stale
-///     ║ deduplicate -> route -> vendors -> upstreams -> cache -> [order addresses]
-///
-/// `resolve` runs the steps before `║` separately for each client.  `SharedResolution` runs the steps after
-/// it once for all clients that sent the same query.
-///
-/// A step that knows its answer returns it.  A step that must wait takes a completion handler, so
-/// that a forwarded query creates no task.
+/// The page of the module shows the stages in their order, and which stages run once for all
+/// clients.
 @ServiceLoop
 package final class Resolver {
     /// Counters, shared with the previous resolvers of this process.
@@ -58,11 +52,8 @@ package final class Resolver {
     ///
     /// - Parameters:
     ///   - standard: the upstreams for queries that no route sends elsewhere.
-    ///   - answers: the settings that change answers.
-    ///   - probe: checks whether a server accepts connections; used with `order: fastest`.
-    ///   - clocks: the time source for deadlines and for the age of answers.
-    ///   - old: the resolver to replace; nil for the first one.  See `takeOver`.
-    ///   - comparison: result of comparing `routes` with the routes of `old`, if already known.
+    ///   - old: the resolver to replace; see `takeOver`.
+    ///   - comparison: `routes` compared with the routes of `old`, if already known.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,

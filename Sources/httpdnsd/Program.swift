@@ -139,13 +139,16 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value that can be taken once: a replaced key must not stay in memory.
+/// A value that is taken once.
+///
+/// After that no reference is left here, so that the secrets of old settings do not stay in memory
+/// after a reload.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Returns what `see` reads from the value, which stays here.
+    /// Returns the result of `see` for the value, which can still be taken.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

@@ -37,7 +37,7 @@ package protocol ControlHandling: Sendable {
 
     /// Resolves names like client queries.
     ///
-    /// - Parameter tell: receives the results in the order of the names; nil to return all results.
+    /// - Parameter send: receives the results in the order of the names; nil to return all results.
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func resolve(
         _ request: ResolveRequest,

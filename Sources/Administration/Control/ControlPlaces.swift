@@ -2,15 +2,12 @@
 
 internal import Control
 
-/// Limits of connections and streams on the control socket, in total and for each user.
+/// Limits on the control socket; a stream is a call with several replies, such as `Watch`.
 ///
-///     connections of a user other than root <= perUser, of all of them <= total - reserved
-///     streams of a user other than root <= streamsPerUser, of all of them <= streams - reserved
-///     connections <= total, streams <= streams < total
-///
-/// A stream is a call with several replies, which may stay open for days, such as `Watch`.  The
-/// limits leave a connection for a call with one reply when all streams are in use, and for root
-/// when all other users have reached their limits.
+///     users except root: connections <= perUser each, total - reserved together
+///                        streams <= streamsPerUser each, streams - reserved together
+///     all users:         connections <= total
+///                        streams <= the limit `streams` < total
 struct ControlPlaces {
     /// Maximum number of connections.
     let total: Int

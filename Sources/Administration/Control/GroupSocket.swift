@@ -14,15 +14,12 @@ package struct GroupSocket {
     /// Warning about a setting that could not be applied; the socket is usable.
     package let warning: String?
 
-    /// Opens a Unix socket at `path` with the configured group, if possible.
-    ///
-    /// Otherwise the socket keeps the daemon's user and group, which admits fewer users.
+    /// Opens a Unix socket with a group; if that fails, with the daemon's group, which admits fewer
+    /// users.
     ///
     /// - Parameters:
     ///   - what: purpose of the socket for messages, such as `control`.
-    ///   - mode: the permissions of the file, such as 0o660.
-    ///   - group: a name in `/etc/group` or a number; nil to leave the file's group.
-    ///   - groupFile: file with all groups.
+    ///   - group: name or number; nil to leave the file's group.
     /// - Throws: `SocketError`, as the listener does.
     package static func open(
         _ what: String,

@@ -33,8 +33,8 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Returns the end of the head that starts `octets`, including the empty line; nil if it is
-    /// incomplete.
+    /// Returns the size of the request head at the start of `octets`, with its empty line; nil if
+    /// the head is incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {

@@ -14,9 +14,9 @@ enum {
     /// Size of an OPT record without options.
     ANSWER_OPT_OCTETS = 11,
 
-    /// Size of the buffer for name, sections and OPT record. Together with the other fields of
-    /// `answer` and the kernel's own, it fills whole cache lines, so that each answer is aligned to
-    /// one.
+    /// Size of the buffer for name, sections and OPT record. With this size, an element of the map
+    /// (an answer and the header that the kernel adds) fills whole cache lines, so every answer
+    /// starts on a cache line.
     ANSWER_OCTETS = 768,
 
     /// Secrets of the key: one for each full word of a name, then these two.
@@ -127,7 +127,7 @@ answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// Returns the key for one variant.
+/// Returns the key of the answer for clients with the DO and CD bits of `variant`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

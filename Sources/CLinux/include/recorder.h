@@ -24,8 +24,8 @@ void recorder_note(struct recorder *recorder, const void *text, size_t octets, i
 /// Returns the number of stored lines.
 size_t recorder_count(const struct recorder *recorder);
 
-/// Returns the size of a line and sets `text`, valid until the next note. The oldest line has
-/// number 0.
+/// Returns the size of the line `number` (0 is the oldest line). Sets `text`, which is valid until
+/// the next call of `recorder_note`, and `shown`, the argument of `recorder_note`.
 size_t recorder_line(const struct recorder *recorder, size_t number, const char **text, int *shown);
 
 /// Installs handlers that write all lines to standard error on a fault, abort or trap, before the

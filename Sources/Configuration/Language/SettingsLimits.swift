@@ -77,12 +77,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Each answer is compared with all of them.
+    /// Limited because each answer is compared with every entry.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Each answer is compared with all of them.
+    /// Limited because each answer is compared with every exception.
     static let rebindingExceptions = 0...1000
 
     /// In octets: `PATH_MAX` without its NUL.

@@ -208,7 +208,9 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`; without `standard`, the default in words, it is required.
+    /// Makes the option `servers`, which is required if `standard` is nil.
+    ///
+    /// - Parameter standard: description of the default.
     static func servers(
         standard: String?,
         example: [String],

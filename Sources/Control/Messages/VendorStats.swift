@@ -57,11 +57,8 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Calls on an open connection.
     package var connectionsReused: UInt64 = 0
 
-    /// Calls that were not needed, by reason.
-    ///
-    /// `cached`: the cache had the answer, or the fallback's answer after an empty one. `merged`:
-    /// the same question was in flight. `paired`: the other address family was in flight, or had
-    /// just been found empty. `batched`: the call of another name had space.
+    /// Calls that were not needed, by reason (`cached`, `merged`, `paired`, `batched`:
+    /// httpdnsctl(1)).
     package var avoided: Counts = [:]
 
     /// Budget; nil if the settings have none.

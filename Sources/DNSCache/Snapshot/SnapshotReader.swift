@@ -38,12 +38,9 @@ package struct SnapshotReader {
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - cache: Destination of the entries; nil to validate only.
-    ///   - wallTime: Seconds since 1970 at `now`. If the clock was set back before the time of
-    ///     writing, the elapsed time counts as 0.
-    ///   - leavesOut: Returns true for questions to skip.
-    ///   - believes: Returns true if the server with this name is trusted to validate; answers of
-    ///     other servers lose AD.
+    ///   - cache: destination of the entries; nil to validate only.
+    ///   - wallTime: seconds since 1970; before the time of writing, the elapsed time counts as 0.
+    ///   - believes: true if the server is trusted to validate; answers of other servers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The compression targets of a builder (RFC 1035 §4.1.4).
+/// The compression targets of a builder (RFC 1035 §4.1.4; limits: see the page of the module).
 ///
-/// Invariant: each target is the offset of a label of a complete name, below 0x4000. Targets are in
-/// ascending order, and there are at most ``WireLimits/compressionTargets``. A pointer therefore
-/// always points before its own name, and removing the newest targets truncates the list.
-///
-/// The work per name is bounded: a target is compared only with the suffix of equal length.
+/// Invariant: targets are ascending offsets below 0x4000 of labels of complete names. A pointer
+/// therefore points before its own name, and removing the newest targets truncates the list.
 struct NameCompressor {
     /// A written name or name suffix.
     private struct Target {

@@ -116,11 +116,9 @@ extension WireReader {
 // MARK: - Names
 
 extension WireReader {
-    /// Reads a name, following compression pointers, and continues after it.
+    /// Reads a name, following compression pointers (RFC 1035 §4.1.4), and continues after it.
     ///
-    /// Every pointer must point before the labels that it ends, so a name cannot loop (RFC 1035
-    /// §4.1.4: "a prior occurrence"). At most 127 pointers are followed, which bounds the work of
-    /// one name (RFC 9267 §2).
+    /// The page of the module explains the limits of pointers (RFC 9267 §2).
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 

@@ -168,8 +168,7 @@ extension QueryFacts {
 extension EDNSFacts {
     /// Parses the OPT record at `position` and moves `position` after it (RFC 6891 §6.1.2).
     ///
-    /// All options are checked for their length. Only cookie and keepalive can affect the reply;
-    /// the content of other options is ignored, and options are never forwarded (RFC 6891 §6.1.1).
+    /// The page of the module has the rules for options.
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of record types that are otherwise opaque but may contain compressed names.
+/// Layout of opaque record types with names that may be compressed.
 ///
-/// A compression pointer is invalid outside its message, so these names are decompressed when the
-/// record is parsed. The types are the rest of RFC 1035 and the types of RFC 3597 §4. All
-/// other types must not contain compressed names (RFC 3597 §4), so their octets are copied.
+/// They are the rest of RFC 1035 and the types of RFC 3597 §4. These names are decompressed; other
+/// RDATA must not contain compressed names and is copied.
 struct NamesInside {
     private let parts: [Part]
 

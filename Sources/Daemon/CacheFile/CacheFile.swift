@@ -11,7 +11,6 @@ internal import Resolver
 /// changed, and at the end.
 ///
 /// Disk access happens on threads, one at a time.
-/// a time.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState

@@ -202,8 +202,8 @@ final class ListenerManager {
         for server in servers { server.rulesChanged() }
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
-        // In the order of the settings, as after a restart.
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
+        // Order the listeners as in the settings, so that `status` lists them as after a restart.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

@@ -68,7 +68,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Maps the places of the current routes to their new places.
+    /// Returns the new place (`file:line`) of each current route that has moved, by its old place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         do throws(SocketError) {

@@ -3,15 +3,13 @@ internal import DNSWire
 internal import Locks
 package import Net
 
-/// Rate limit for UDP clients without a proven address, against reflection attacks.
+/// Rate limit for UDP clients without a proven address (loopback, or a cookie, RFC 7873 §5.2.5).
 ///
-/// Above the limit, every second query gets no reply.  The others get an empty reply with TC set,
-/// which is not larger than the query; an honest client then retries over TCP, where the address
-/// cannot be forged.  Clients with a valid cookie (RFC 7873 §5.2.5) and loopback addresses are not
-/// limited.
+/// Above the limit, every second query gets no reply, and the others an empty reply with TC set,
+/// which is not larger than the query. The page of the module has the reasons.
 ///
-/// A hash with a secret seed maps each client network to a slot of a fixed table.  Two networks in
-/// one slot share one limit.
+/// A keyed hash maps each client network to a slot of a fixed table. Networks in one slot share a
+/// limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes

@@ -12,7 +12,7 @@ struct ReadyReplies {
 
         let own: Int
 
-        /// Octets of the records; 0 if the previous entry shares them.
+        /// Octets of the records; 0 if the previous entry has the same records and counts them.
         var shared: Int
     }
 

@@ -6,9 +6,7 @@ internal import Resolver
 
 /// Ring buffer of the queries that one thread answered last, for `watch` and `top`.
 ///
-/// The thread writes without a lock, and also while no reader is active, so that past queries can
-/// be examined.  A cache hit is recorded after its reply was sent; a record takes about 250
-/// instructions and two cache lines.
+/// The thread writes without a lock, after the reply: about 250 instructions and two cache lines.
 package final class RecentQueries: Sendable {
     let ring = RecordRing()
 

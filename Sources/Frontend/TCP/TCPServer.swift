@@ -22,7 +22,6 @@ package final class TCPServer {
     /// Makes a server for a bound listener.
     ///
     /// - Parameters:
-    /// - Parameters:
     ///   - rules: access policy; may change while clients are connected.
     ///   - cookies: secrets of DNS cookies; nil on loopback.
     ///   - clocks: time base of the clients' timeouts.

@@ -2,11 +2,10 @@
 internal import DNSWire
 package import Net
 
-/// Table of all TCP sessions on all listeners, with bounds on their number and memory.
+/// Table of all TCP sessions, with bounds on their number and memory.
 ///
-/// If there are too many sessions, the client with the most sessions loses the longest inactive
-/// one, even if it waits for answers.  If sessions hold too many octets, the client with the most
-/// octets loses its largest session.  A new client is therefore always accepted.
+/// At a bound, the client with the most sessions or octets loses a session (TCP limits on the
+/// page), so a new client is always accepted.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]

@@ -29,7 +29,6 @@ package final class UDPWorker: Sendable {
     /// Makes a worker; `run` starts it.
     ///
     /// - Parameters:
-    ///   - rules: access policy; may change while the worker runs.
     ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
     ///   - limit: rate limit; nil on loopback.
     ///   - own: health check query, which is accepted from any address.

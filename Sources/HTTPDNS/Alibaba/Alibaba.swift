@@ -107,16 +107,14 @@ extension Alibaba {
     /// Names in the vendor's certificates; pages and SDKs disagree on which one to check.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
-    /// Creates the API for an account.
+    /// Creates the API for an account; the parameters are explained at the properties.
     ///
     /// - Parameters:
-    ///   - account: account number, as shown in the console.
-    ///   - secret: signing key, 32 or more hexadecimal digits; without it requests are not signed,
-    ///     which the account must permit.
-    ///   - aesKey: key for `encryption`, 32 hexadecimal digits.
+    ///   - secret: at least 32 hexadecimal digits; without it, requests are not signed, which the
+    ///     account must permit.
+    ///   - aesKey: 32 hexadecimal digits.
     ///   - tlsName: name or IP address that the certificate must match; nil for one of `tlsNames`.
-    ///   - parameters: custom resolution parameters, with names without `sdns-`.
-    ///   - sendsVersion: true to send `v=1.0`, as the mobile SDKs do.
+    ///   - parameters: names without `sdns-`.
     /// - Throws: `AlibabaSetupError`.
     package init(
         account: String,

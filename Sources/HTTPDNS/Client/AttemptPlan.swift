@@ -3,9 +3,8 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine without clock or network.
 ///
-/// The next server is queried immediately when a server fails, and after `hedgeAfter` when none has
-/// answered. Each server is queried once, plus one retry on a new connection if a reused connection
-/// timed out. The first answer ends the call; later results are ignored.
+/// The page of the module has the rules. Each server is queried once, plus one retry on a new
+/// connection if a reused connection timed out.
 package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {

@@ -28,7 +28,8 @@ extension EndpointPool {
         /// probe.
         case failed
 
-        /// The attempt failed for a client's name; a health probe decides whether it counts.
+        /// The attempt failed, and its name came from a client. The failure counts against the
+        /// server only if a health probe fails, too.
         case suspected
 
         case limited(retryAfter: Duration?)

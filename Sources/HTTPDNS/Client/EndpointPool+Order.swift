@@ -13,13 +13,10 @@ extension EndpointPool {
         case limited(until: Instant)
     }
 
-    /// Returns the servers for a call that starts now.
+    /// Returns the servers for a call that starts now: from the current server on, in a circle.
     ///
-    /// The order starts at the current server and wraps around. Address families alternate (RFC
-    /// 8305 §4), so if one family is broken, the second attempt already uses the other.
-    ///
-    /// A server with several unanswered requests comes last while they are unanswered: a call that
-    /// started with it would wait for its hedged request.
+    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
+    /// last.
     package func order(now: Instant) -> Order {
         // Fast path: no server has an open breaker or an unanswered request.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })

@@ -3,12 +3,8 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine without clock or network.
 ///
-/// One server is current and stays so, which keeps its connection open. Consecutive failures make
-/// the next server current. After `returnAfter` a health probe checks the primary server, and its
-/// success makes the primary server current again. Each server has a circuit breaker for 429.
-///
-/// A failure for a client's name is a suspicion. It counts only if a health probe that started
-/// later also fails, and the server sent no answer in between.
+/// The page of the module has the rules (Failover, Health probes). A suspicion counts only if a
+/// health probe that started later also fails, and the server sent no answer in between.
 ///
 /// Each change of the current server starts a new era. Reports from an earlier era do not move the
 /// current server, so 50 calls that fail together cause one switch.

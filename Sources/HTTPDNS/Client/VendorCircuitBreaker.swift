@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor that sends no reply at all.
+/// Circuit breaker of a vendor that sends no reply at all, so that new names do not wait for it.
 ///
-/// Without it, each new name would wait seconds for the vendor's timeout before the next source is
-/// queried. The breaker opens after as many consecutive timeouts as would have switched through all
-/// servers. While it is open, clients with another source skip the vendor.
-///
-/// A timeout counts only if no reply arrived since the try started, and a health probe that started
+/// It opens after as many consecutive timeouts as would have switched through all servers. A
+/// timeout counts only if no reply arrived since the try started, and a health probe that started
 /// later got no reply either. Any reply closes the breaker.
 struct VendorCircuitBreaker: Sendable, Hashable {
     /// Consecutive timeouts that open the breaker, at least 1.

@@ -8,16 +8,11 @@ extension VendorClient {
     /// Completion handler of `lookUp`.
     package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
-    /// Looks up the addresses of `name` in one family.
+    /// Looks up the addresses of `name` in one family; equal look-ups in flight share one call.
     ///
-    /// A vendor that pairs families is always queried for both: the other family costs nothing, and
-    /// clients usually query it next. Equal look-ups in flight share one call.
+    /// A vendor that pairs families is always queried for both: the other family costs nothing.
     ///
-    /// - Parameters:
-    ///   - route: route to which a new call is charged.
-    ///   - trace: trace that records the call.
-    ///   - cancellation: ends the look-up early; a started call continues.
-    ///   - completion: completion handler, called exactly once, possibly before this function returns.
+    /// - Parameter route: route to which a new call is charged.
     package func lookUp(
         _ name: Name,
         _ families: Families,

@@ -2,12 +2,10 @@
 package import DNSWire
 package import Net
 
-/// Client of one vendor: server selection, deadlines, hedging, batching, budget and counters.
+/// Client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// The rules are state machines without clock or network (``EndpointPool``, ``AttemptPlan``,
-/// ``BatchQueue``, `AccountBreaker`, `TrialSchedule`, `ClockSkew`, ``Budget``, ``AddressSchedule``);
-/// this class connects them to the service loop. A look-up becomes a pending name, the name becomes
-/// part of a call, and the call sends tries until one of them returns an answer.
+/// A look-up becomes a pending name, names become a call, and the call sends tries until one of
+/// them returns an answer.
 @ServiceLoop
 package final class VendorClient {
     /// Name of the vendor in the settings.

@@ -117,10 +117,9 @@ extension Tencent {
     /// Creates the API with the channel `https`.
     ///
     /// - Parameters:
-    ///   - token: token of the HTTPS channel, as shown in the console.
-    ///   - id: account number, optional in the documentation and sent by the SDKs.
-    ///   - tlsName: name that the certificate must match; nil means the server's IP address.
-    ///   - expires: true to send an expiry with the names (setting `auth-expiry:`).
+    ///   - id: optional in the documentation, but sent by the SDKs.
+    ///   - tlsName: nil means the server's IP address.
+    ///   - expires: the setting `auth-expiry`.
     /// - Throws: `TencentSetupError.id`, `.token` or `.tlsName`.
     package init(
         token: Secret,
@@ -140,14 +139,10 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Creates the API with the channel `aes` or `des`.
+    /// Creates the API with the channel `aes` (key of 16 octets) or `des` (8 octets).
     ///
-    /// - Parameters:
-    ///   - key: key of the account, 16 octets for AES and 8 for DES.
-    ///   - id: account number.
-    ///   - algorithm: `.aes` or `.des`.
-    ///   - expires: true to send an expiry with the names (setting `auth-expiry:`).
-    /// - Precondition: `algorithm` is not `.https`, which needs a token instead of a key.
+    /// - Parameter expires: the setting `auth-expiry`.
+    /// - Precondition: `algorithm` is not `.https`.
     /// - Throws: `TencentSetupError.id` or `.cipher`.
     package init(
         key: Secret,

@@ -10,16 +10,14 @@ package protocol Vendor: Sendable {
     /// Properties of the API that the client needs.
     var facts: VendorFacts { get }
 
-    /// Returns the HTTP request for a look-up.
+    /// Returns the HTTP request for a look-up of one to `facts.maximumNames` names.
     ///
-    /// A vendor that does not pair families serves one family per call; for `.both` it requests
-    /// IPv4, and its answer has no IPv6 part.
+    /// A vendor that does not pair families requests IPv4 for `.both`, and its answer has no IPv6
+    /// part.
     ///
     /// - Parameters:
     ///   - server: server to connect to; names the peer unless a TLS name is configured.
-    ///   - wallSeconds: seconds since 1970 by the vendor's clock, for signatures that expire.
-    ///   - entropy: source of initialisation vectors and nonces.
-    /// - Precondition: one to `facts.maximumNames` names.
+    ///   - wallSeconds: seconds since 1970 by the vendor's clock.
     /// - Throws: `VendorError.unusableName` or `.cipher`.
     func request(
         for lookup: VendorQuery,

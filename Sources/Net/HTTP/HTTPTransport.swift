@@ -10,7 +10,7 @@ package protocol HTTPTransport: Sendable {
 
     /// Sends `request` and fails at `deadline`.
     ///
-    /// - Parameter tell: the completion handler, called once, after `send` has returned.
+    /// - Parameter completion: the completion handler, called once, after `send` has returned.
     /// - Returns: a handle that cancels the request; `cancel()` calls `completion` with
     ///   `HTTPError.cancelled` before it returns.
     @discardableResult

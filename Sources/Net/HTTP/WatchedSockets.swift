@@ -4,9 +4,8 @@ private import Glibc
 
 /// Sockets that libcurl waits for, by the descriptors that libcurl uses.
 ///
-/// libcurl 7.88 closes some sockets without ending their watch, for example after a failed connect,
-/// and assumes that a new socket with the same descriptor is watched. So the loop watches a
-/// duplicate, which stays open until its watch has ended, and `open` detects reused descriptors.
+/// libcurl 7.88 closes some sockets without ending their watch. So the loop watches a duplicate,
+/// which stays open until its watch has ended, and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop

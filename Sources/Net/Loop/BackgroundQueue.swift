@@ -26,15 +26,12 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
     private let itemLimit: Int
     private let octetLimit: Int
 
-    /// Creates a queue and starts its thread, which lives as long as the process.
-    ///
-    /// The thread inherits the capabilities of the calling thread.
+    /// Creates a queue and its thread, which inherits the capabilities of the caller and never
+    /// ends.
     ///
     /// - Parameters:
     ///   - name: the name of the thread, at most 15 octets.
-    ///   - itemLimit: the maximum number of queued items, at least 1; the handler may hold as many
-    ///     again.
-    ///   - octetLimit: the maximum sum of the sizes of queued items.
+    ///   - itemLimit: at least 1; the handler may hold as many items again.
     /// - Throws: `SocketError.system` if no descriptor or thread is left.
     package init(
         named name: String,

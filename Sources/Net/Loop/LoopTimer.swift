@@ -26,11 +26,11 @@ final class LoopTimer: Cancellable {
     func cancel() { TimerQueue.shared.remove(self) }
 }
 
-/// All timers of the service loop: a binary heap on top of one sd-event time source.
+/// All timers of the service loop: a binary heap on one sd-event source.
 ///
-/// Each cache miss sets a deadline, and nearly all deadlines are cancelled. That costs a few swaps
-/// here, but entries in three queues per sd-event source. The source is re-armed only for an
-/// earlier timer; after a cancelled one it fires without effect.
+/// The page of the module has the reason.
+/// The source is re-armed only for an earlier timer; after a cancelled timer it fires without
+/// effect.
 // SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop

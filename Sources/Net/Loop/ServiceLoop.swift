@@ -2,10 +2,9 @@
 private import Glibc
 private import Locks
 
-/// Global actor of the service loop: one thread that runs all code that waits for I/O or timers.
+/// Global actor of the service loop: see the page of the module.
 ///
-/// The compiler checks that code marked `@ServiceLoop` runs on this thread only, so its state needs
-/// no lock. Code on the service loop must not block.
+/// Code on it must not block.
 @globalActor
 package actor ServiceLoop {
     /// The only instance; use the attribute `@ServiceLoop` instead.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Watch that reports changes of the machine's network.
+/// Watch that reports differences between two queries of the network state.
 ///
-/// A kernel notification only triggers a query of the network state. The handler is called if two
-/// queries differ: immediately for the first change, after a pause for further ones. A loss is
-/// reported only after ``settling``, because a replacement often follows.
+/// Kernel notifications only trigger a query. The first change is reported immediately, further
+/// ones after a pause, and a loss after ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     /// Difference between two network states.

@@ -3,14 +3,16 @@ internal import Locks
 
 /// Registry of answer sources, which numbers vendor servers and upstreams for cache entries.
 ///
-/// Numbers are never reused.  An upstream has an additional number for each vendor that it replaces
-/// as fallback: its cached answer saves a call to that vendor.  Thread-safe, because the thread
-/// that writes snapshots reads names.
+/// Numbers are never reused. An upstream has one more number for each vendor whose fallback it is,
+/// so that a cache hit on its answer is counted as an avoided call of that vendor. Thread-safe,
+/// because the thread that writes snapshots reads the names of the sources.
 package final class AnswerSourceRegistry: Sendable {
     /// The number of the daemon itself.
     package static let itself: UInt16 = 0
 
-    /// An answer source, and the vendor that its cached answer saves a call to.
+    /// An answer source.
+    ///
+    /// `vendor` is the vendor whose call is avoided by a cache hit on an answer of this source.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?

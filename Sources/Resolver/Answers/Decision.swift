@@ -94,7 +94,7 @@ package struct Decision: Sendable {
         plan.emptyVendor == nil ? plan.firstAsked : nil
     }
 
-    /// Vendors that would also be probed.
+    /// Vendors that the resolver would skip for the query and probe in the background.
     package var trials: [VendorClient] {
         guard plan.emptyVendor == nil else { return [] }
         return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)

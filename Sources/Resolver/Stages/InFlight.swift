@@ -4,13 +4,9 @@ internal import Net
 
 /// In-flight work by key, shared by all callers that need the same result.
 ///
-/// The first caller starts the work.  Callers that join before the work ends get its value, if the
-/// value arrives by their deadlines.  The work continues after all callers have left, unless it is
-/// evicted.
-///
-/// ``FairTable`` bounds both the work and the waiting callers.  Work counts against the client that
-/// started it.  When work is evicted, the callers of that client fail.  If callers of other clients
-/// wait for the work, it continues and counts against the first of them; otherwise it is cancelled.
+/// The work continues after all callers have left, unless it is evicted (``FairTable``). When work
+/// is evicted, the callers of its client fail. If callers of other clients wait for it, it
+/// continues and counts against the first of them.
 @ServiceLoop
 final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Result for one caller.
@@ -116,11 +112,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     /// Joins the work for `key`, or starts it, even if the caller's deadline has passed.
     ///
-    /// - Parameters:
-    ///   - client: the client that waits; nil for the daemon itself.
-    ///   - completion: called exactly once, possibly before this function returns.
-    ///   - work: starts the work; takes a cancellation signal and a completion handler to call
-    ///     once.
+    /// - Parameter client: the client that waits; nil for the daemon itself.
     func join(
         _ key: Key,
         for client: ClientNetwork?,
@@ -192,8 +184,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             case .accepted: return true
             case .refused: return false
             case .replaces(let waiter):
-                // `Work.add` removes the waiter from its list later, because a search would be slow
-                // in a flood.
+                // The evicted waiter stays in the list of its work until `Work.add` removes it: a
+                // search of the list for each evicted waiter would be slow in a flood.
                 evictions += 1
                 evict([waiter])
             }

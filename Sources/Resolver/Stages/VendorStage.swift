@@ -59,10 +59,7 @@ package final class VendorStage {
 
     /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
-    /// - Parameters:
-    ///   - trace: records the calls, and the calls that were not made.
-    ///   - cancellation: ends the wait early; a call that was sent continues.
-    ///   - completion: called exactly once, possibly before this function returns.
+    /// After a cancellation, a call that was sent continues.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
@@ -168,7 +165,8 @@ package final class VendorStage {
         knownEmpty.removeAll()
     }
 
-    /// Records that the cached fallback answer saves a call to the vendor that had no address.
+    /// Changes the source of the fallback's answer, so that cache hits on it count as avoided calls
+    /// of the vendor that had no address.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(

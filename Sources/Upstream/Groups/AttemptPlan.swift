@@ -2,13 +2,8 @@
 
 /// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
-/// The next server is queried when an attempt fails or takes longer than the server's usual
-/// latency. The first answer ends the plan. After the last server, the first one is tried again
-/// unless it declined.
-///
-/// An unprotected server is queried only if every protected server before it in the settings is
-/// down. Only health probes decide that, because the client chose the name of this query. While a
-/// probe is in flight, the query waits for its result.
+/// The page of the module has the rules (Selection of servers). After the last server, the first
+/// one is tried again unless it declined.
 struct AttemptPlan: Sendable, Hashable {
     /// Server as seen by the plan.
     struct Candidate: Sendable, Hashable {

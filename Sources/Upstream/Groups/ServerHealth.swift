@@ -18,9 +18,7 @@ package enum ServerCondition: Sendable, Hashable {
 
 /// Latency and health of one server.
 ///
-/// Only probes decide the health, because clients cannot choose their names. A failed probe backs
-/// the server off for 1 s; further failures double the interval until a probe succeeds. Client
-/// queries only trigger probes and measure the latency for hedging.
+/// Only probes decide the health: see the page of the module.
 struct ServerHealth: Sendable, Hashable {
     /// Back-off interval, followed by a probe.
     private struct Rest: Sendable, Hashable {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Order in which a group queries its servers.
+/// Order in which a group queries its servers (Selection of servers on the page of the module).
 ///
-/// Healthy servers are in the order of the settings, but a clearly slower server follows a faster
-/// one of equal protection. Latency never moves an unprotected server before a protected one,
-/// because forged answers are always the fastest. Backed-off servers come last.
+/// Latency never moves an unprotected server before a protected one.
 struct ServerSelection: Sendable, Hashable {
     /// State of a server.
     struct Entry: Sendable, Hashable {

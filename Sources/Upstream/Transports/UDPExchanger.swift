@@ -2,12 +2,10 @@
 internal import DNSWire
 internal import Net
 
-/// UDP exchanges with one server; concurrent queries share a few sockets.
+/// UDP exchanges with one server over a few shared sockets.
 ///
 /// The kernel chooses a random port for each socket and drops messages from other addresses (RFC
-/// 5452 §9.2). A query uses the socket of a random slot. A socket accepts queries for a short time
-/// only and is closed after its last reply. So a single query has its own port, and a port closes
-/// before a forger can find it; see the page of this module.
+/// 5452 §9.2). The page of the module explains the sharing.
 @ServiceLoop
 final class UDPExchanger {
     /// Result of a query.

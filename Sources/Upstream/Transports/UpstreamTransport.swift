@@ -17,14 +17,8 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// See ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query; fails at `deadline`.
-    ///
-    /// - Parameters:
-    ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
-    ///     silent since then is not used.
-    ///   - place: records details of the exchange, if the query is traced.
-    ///   - completion: the completion handler, called once, possibly before `carry` returns, with a
-    ///     complete reply of any RCODE.
+    /// Sends a query as ``Forwarding/ask(_:repeating:deadline:_:_:)``, but returns a reply of any
+    /// RCODE.
     func carry(
         _ query: ForwardedQuery,
         repeating earlier: Instant?,

@@ -153,8 +153,8 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the custom parameters as JSON for `extra`; their effect depends on the customer's
-    /// functions.
+    /// Returns the `sdns-` parameters as JSON for the reply field `extra`; the service passes them
+    /// to a function of the customer, the emulator returns them unchanged.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

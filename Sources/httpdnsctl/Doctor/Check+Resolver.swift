@@ -46,7 +46,7 @@ extension Check {
                         fix: "httpdnsctl setup apply"
                     )
                     : .warning(
-                        "\(list) is used when the daemon is slow, without vendors and encryption",
+                        "if the daemon is slow, programs query \(list): no vendors, no encryption",
                         fix: "httpdnsctl setup apply"
                     )
             )

@@ -186,7 +186,8 @@ struct SetupMachine {
         let isDaemon = plan.servers.contains { "\($0.address)" == first }
         return isDaemon
             ? nil
-            : "\(path) still has \(first) first: \(plan.owner.name) did not apply the change"
+            : "the first nameserver in \(path) is still \(first): "
+                + "\(plan.owner.name) did not apply the change"
     }
 
     /// Runs commands on this machine; a machine image has no services.
