@@ -248,7 +248,8 @@ let package = Package(
         .target(
             name: "Fuzzing",
             dependencies: [
-                "Configuration", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Upstream",
+                "Configuration", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver",
+                "Upstream",
             ],
             path: "Tests/Fuzzing/Targets",
             swiftSettings: house

@@ -51,7 +51,7 @@ extension Resolution {
 
 extension AnswerSections {
     /// Decodes the records as the reply to `question`.
-    func message(to question: Question) -> Message? {
+    package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true
         var octets = Message(header: header, questions: [question]).encoded()

@@ -144,7 +144,7 @@ package struct Provenance: Sendable, Equatable {
 
     static let local = Provenance(source: .local, origin: AnswerSourceRegistry.itself)
 
-    init(source: AnswerSource, origin: UInt16) {
+    package init(source: AnswerSource, origin: UInt16) {
         self.source = source
         self.origin = origin
     }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSCache
 import DNSWire
+import Resolver
 import Upstream
 
 extension FuzzTarget {
-    /// Replies of upstreams: no reply is accepted for another query.
+    /// Replies of upstreams: no reply is accepted for another query, and clients get its records.
     ///
     /// The first octet sets how much of the query an attacker knows; then comes the reply.
     static let upstream = FuzzTarget(name: "upstream") { octets in
@@ -91,7 +93,32 @@ private enum UpstreamOracle {
             try promise(reply.header.isResponse && !reply.header.isTruncated, "no whole reply")
             try promise(exchange.judgeStream(octets) == reply, "TCP reads another reply")
             try judgeOthers(octets, query)
+            try judgeAnswer(to: query, from: reply)
         }
+    }
+
+    /// Checks that the answer for clients has all records of the question, each once, and no others.
+    private static func judgeAnswer(to query: ForwardedQuery, from reply: Message) throws {
+        let question = query.question
+        let asked = Query(question: question, dnssecOK: query.dnssecOK)
+        let provenance = Provenance(source: .upstream, origin: 0)
+        guard let answer = try? Resolution(reply, to: asked, TTLPolicy(), provenance) else {
+            return
+        }
+        guard let sent = answer.sections.message(to: question) else {
+            throw Finding(description: "the answer for clients cannot be parsed")
+        }
+        let (given, received) = (sent.answers.map(\.withoutTTL), reply.answers.map(\.withoutTTL))
+        try promise(Set(given).count == given.count, "a record is repeated")
+        try promise(Set(given).isSubset(of: received), "a record is not of the reply")
+        let wanted = received.filter {
+            $0.name == question.name && $0.recordClass == question.recordClass
+                && ($0.type == question.type || $0.type == .cname)
+        }
+        try promise(Set(wanted).isSubset(of: given), "a record of the question is lost")
+        let longest = TTLPolicy().positive.upperBound
+        try promise(sent.answers.allSatisfy { $0.ttl <= longest }, "a TTL exceeds the limit")
+        try promise(answer.lifetime <= longest, "the lifetime exceeds the limit")
     }
 
     /// Checks that no query with another name, type, class or ID accepts the reply.
@@ -105,5 +132,14 @@ private enum UpstreamOracle {
                 throw Finding(description: "accepted as the reply to \(exchange.message)")
             }
         }
+    }
+}
+
+extension Record {
+    /// The record with TTL 0, for comparisons.
+    fileprivate var withoutTTL: Record {
+        var record = self
+        record.ttl = 0
+        return record
     }
 }
