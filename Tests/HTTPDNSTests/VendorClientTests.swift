@@ -137,7 +137,6 @@ struct VendorClientTests {
                 == [2_040, 2_340]
         )
         #expect(statistics.servers[0].medianLatency == .milliseconds(20))
-        #expect(client.latency(of: try server("192.0.2.1:443"))?.count == 2)
         #expect(statistics.inFlight == 0)
     }
 
