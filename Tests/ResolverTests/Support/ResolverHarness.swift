@@ -239,7 +239,7 @@ extension ResolverHarness {
 
     /// Calls and queries since the start, each with its second.
     var askedAt: [String] {
-        asked.map { at, whom in "\(whom) at \((at - world.start).milliseconds / 1_000) s" }
+        asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
     /// Returns the cached entries of a name, as `A 2` for an A entry of two answers.
@@ -328,8 +328,8 @@ extension ResolverHarness {
         lines += Self.line("additional", answer.message.additionals.map(Self.text))
         lines += Self.line(
             "asked",
-            self.asked.dropFirst(asked.asked).map { at, whom in
-                "\(whom) at \((at - asked.errand.start).milliseconds)"
+            self.asked.dropFirst(asked.asked).map { at, server in
+                "\(server) at \((at - asked.errand.start).milliseconds)"
             }
         )
         lines += Self.line("kept", kept(asked.query.question.name))

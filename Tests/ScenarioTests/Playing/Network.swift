@@ -215,15 +215,15 @@ extension Network {
         port: UInt16,
         deadline: Instant
     ) async -> Bool {
-        let who = "server \(address) \(port)"
-        journal.append(Sent(what: who, at: world.now))
+        let peer = "server \(address) \(port)"
+        journal.append(Sent(what: peer, at: world.now))
         let delays = scenario.ranges.compactMap { range -> Duration?? in
             guard range.steps.contains(step.number),
                 case .server("\(address)", port, let accepts) = range.peer
             else { return nil }
             return .some(accepts)
         }
-        if delays.isEmpty { regret("no range plays `\(who)`, which was probed in this step") }
+        if delays.isEmpty { regret("this step probed `\(peer)`, which no range plays") }
         let end = delays.first.flatMap(\.self).map { world.now + $0 } ?? deadline
         do throws(CancellationError) {
             try await world.pause(until: min(end, deadline))
