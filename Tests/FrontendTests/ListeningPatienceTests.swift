@@ -78,7 +78,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a connection without any query is closed too`() async throws {
+    func `a connection without any query is closed after the idle timeout`() async throws {
         let meeting = try await TCPHarness()
         defer { meeting.finish() }
         while meeting.server.connections == 0 { await Task.yield() }

@@ -25,7 +25,7 @@ struct DescriptorTests {
         return clients
     }
 
-    @Test("vendors remain reachable over new connections")
+    @Test("vendors are reachable while TCP clients use all descriptors")
     func vendors() throws {
         let stack = try ProgramHarness()
         let clients = try Self.exhaust(stack.daemon)
@@ -38,7 +38,7 @@ struct DescriptorTests {
         try stack.daemon.stop()
     }
 
-    @Test("upstreams remain reachable, and waiting TCP clients are served later")
+    @Test("without descriptors, upstreams are reachable and TCP clients are answered later")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

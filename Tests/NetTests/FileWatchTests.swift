@@ -62,7 +62,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that is created, written, replaced, removed and created again`() async throws {
+    func `creating, writing, replacing and removing a file are each reported`() async throws {
         let scene = try Fixture("hosts")
         try await scene.expect { try $0.write("one", to: "hosts") }
         try await scene.expect { try $0.write("two", to: "hosts") }
@@ -76,7 +76,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file whose directory is created later, removed and created again`() async throws {
+    func `creating and removing the file or a parent directory is reported`() async throws {
         let scene = try Fixture("a/b/hosts")
         for _ in 0..<2 {
             try await scene.expect { try $0.makeFolder("a") }
@@ -91,7 +91,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a symbolic link and its target`() async throws {
+    func `a change of a symbolic link or of its target is reported`() async throws {
         let scene = try Fixture("hosts")
         try scene.makeFolder("elsewhere")
         try scene.write("one", to: "elsewhere/first")
@@ -108,7 +108,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a new file with the inode of a removed one`() async throws {
+    func `a new file is reported if it has the inode of a removed file`() async throws {
         let scene = try Fixture("hosts")
         for _ in 0..<20 {
             // Another watch still has the removed file when the new file gets its inode.
