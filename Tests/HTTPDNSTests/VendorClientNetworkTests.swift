@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Changes of the network and of the vendor's servers")
 struct VendorClientNetworkTests {
-    let world = World()
+    let world = Simulation()
 
     /// A vendor with an address service, which has two forms of requests: the second has `other` in
     /// its URLs.

@@ -93,7 +93,7 @@ extension RecordType: CustomStringConvertible {
     /// The mnemonic, or the generic form such as `TYPE65280` (RFC 3597 §5).
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// The types of the IANA registry that are in use.
+    /// The types of the IANA registry that are in use (RFC 6895 §3.1).
     private static let mnemonics = Mnemonics(
         prefix: "TYPE",
         [
