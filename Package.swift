@@ -240,7 +240,10 @@ let package = Package(
         // Scripted network and virtual clock for test suites.
         .target(
             name: "TestWorld",
-            dependencies: ["COpenSSL", "Control", "HTTPDNS", "Locks", "Net", logging],
+            dependencies: [
+                "COpenSSL", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Monotonic",
+                "Net", logging,
+            ],
             path: "Tests/TestWorld",
             swiftSettings: house
         ),
@@ -249,13 +252,13 @@ let package = Package(
             name: "Fuzzing",
             dependencies: [
                 "Configuration", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver",
-                "Upstream",
+                "TestWorld", "Upstream",
             ],
             path: "Tests/Fuzzing/Targets",
             swiftSettings: house
         ),
         suite("DNSWire", exclude: ["Differential"]),
-        suite("DNSCache", ["DNSCache", "DNSWire"]),
+        suite("DNSCache", ["DNSCache", "DNSWire", "TestWorld"]),
         suite("Acceleration", ["Acceleration", "DNSCache", "DNSWire", "Frontend"]),
         suite("Control", ["Control", "DNSWire", "TestWorld"], exclude: ["messages.jsonl"]),
         suite("Net", ["Locks", "Net", "TestWorld"]),

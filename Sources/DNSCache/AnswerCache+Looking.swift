@@ -3,18 +3,6 @@ package import DNSWire
 
 /// Inspection of entries by operators. Inspection does not count as demand.
 extension AnswerCache {
-    /// Returns the entries of a name: of one type, or of all types if `type` is nil.
-    package func entries(
-        named name: Name,
-        type: RecordType?,
-        now: Instant
-    ) -> [CacheEntry] {
-        var walk = CacheWalk(self, .name(name, type))
-        var found: [CacheEntry] = []
-        while let entries = walk.next(now: now) { found += entries }
-        return found.inOrder
-    }
-
     /// Returns the entry that answers a query now; nil on a cache miss.
     package func entry(
         answering question: Question,

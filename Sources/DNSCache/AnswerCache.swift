@@ -150,27 +150,6 @@ package final class AnswerCache: Sendable {
         case servers(Set<UInt16>)
     }
 
-    /// Removes entries and returns their number.
-    @discardableResult
-    package func remove(_ selection: Selection, now: Instant) -> Int {
-        sweep(CacheSweep(self, selection, .remove), now: now)
-    }
-
-    /// Runs a sweep to its end without pauses.
-    private func sweep(_ sweep: consuming CacheSweep, now: Instant) -> Int {
-        while sweep.step(now: now) {}
-        return sweep.count
-    }
-
-    /// Removes the entries for which `classify` returns true, and returns their number.
-    @discardableResult
-    package func remove(
-        now: Instant,
-        where classify: @escaping CacheSweep.Judge
-    ) -> Int {
-        sweep(CacheSweep(removingFrom: self, now: now, where: classify), now: now)
-    }
-
     /// Returns some memory of removed entries to the system; true if more remains.
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
@@ -186,14 +165,6 @@ package final class AnswerCache: Sendable {
         guard question.type.isAddress else { return }
         let now = milliseconds(now)
         table.withLock { $0.reorder(question, variant: variant, addresses, now: now) }
-    }
-
-    /// Expires the selected fresh entries at `now` and returns their number.
-    ///
-    /// The entries stay in the ring, and their stale window begins.
-    @discardableResult
-    package func markStale(_ selection: Selection, now: Instant) -> Int {
-        sweep(CacheSweep(self, selection, .markStale), now: now)
     }
 
     // MARK: - Snapshots

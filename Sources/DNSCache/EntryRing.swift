@@ -30,9 +30,6 @@ struct EntryRing: ~Copyable {
 
     private(set) var head = 0
 
-    /// Octets between tail and head: live entries, dead entries and fillers.
-    var usedOctets: Int { head - tail }
-
     /// Reserves a block of `capacity` octets, rounded down to whole pages.
     ///
     /// Traps if the system has no address space.

@@ -7,7 +7,7 @@ import Testing
 @testable import Frontend
 
 /// A cache, a worker's lookup in it, and the BPF program.
-private final class World {
+private final class DifferentialHarness {
     static let settled = Instant.now
 
     let cache: AnswerCache
@@ -177,7 +177,7 @@ extension [UInt8] {
 struct DifferentialTests {
     @Test("every reply equals a worker's reply", arguments: 1...10 as ClosedRange<UInt64>)
     func same(_ seed: UInt64) throws {
-        let world = try World(seed: seed, answers: 500)
+        let world = try DifferentialHarness(seed: seed, answers: 500)
         var answered = 0
         for _ in 0..<100_000 {
             let (query, isPlain) = try world.query()
@@ -206,7 +206,7 @@ struct DifferentialTests {
 
     @Test("malformed packets get no wrong answer", arguments: 11...14 as ClosedRange<UInt64>)
     func fuzzed(_ seed: UInt64) throws {
-        let world = try World(seed: seed, answers: 100)
+        let world = try DifferentialHarness(seed: seed, answers: 100)
         var answered = 0
         for _ in 0..<50_000 {
             let (query, _) = try world.query()
@@ -239,7 +239,7 @@ struct DifferentialTests {
     }
 }
 
-extension World {
+extension DifferentialHarness {
     /// Runs the program on a frame and compares the result with a worker's reply.
     ///
     /// - Returns: the reply, if there is one.

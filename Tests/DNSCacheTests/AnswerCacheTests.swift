@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Synchronization
+import TestWorld
 import Testing
 
 @testable import DNSCache

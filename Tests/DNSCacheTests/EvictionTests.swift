@@ -16,8 +16,8 @@ struct EvictionTests {
             let name = try Name("n\(index).example.com")
             let count = Int.random(in: 0..<100, using: &random) == 0 ? 3_000 : 3
             _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: UInt64(index))
-            guard table.ring.usedOctets <= table.ring.capacity,
-                table.numbers.octets <= UInt64(table.ring.usedOctets)
+            guard table.ring.head - table.ring.tail <= table.ring.capacity,
+                table.numbers.octets <= UInt64(table.ring.head - table.ring.tail)
             else {
                 Issue.record("beyond the bound after \(index)")
                 return

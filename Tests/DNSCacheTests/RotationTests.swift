@@ -117,7 +117,7 @@ struct RotationTests {
     }
 
     @Test
-    func `IPv6 addresses are rotated too`() throws {
+    func `IPv6 addresses are rotated`() throws {
         let table = TestTable(rotates: true)
         let records = (1...3).map { low in
             Record(

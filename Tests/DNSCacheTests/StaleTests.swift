@@ -66,7 +66,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a denial can be stale too`() throws {
+    func `an expired denial is a stale answer with its SOA`() throws {
         table.insert(try .denial(www, ttl: 60, staleWindow: 100), at: 0)
         let stale = try #require(table.stale(www, at: 100))
         #expect(stale.answer.rcode == .nxDomain)
@@ -222,7 +222,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `each new answer is refreshed once`() throws {
+    func `the first hit after the refresh age requests one refresh per stored answer`() throws {
         for start in [0.0, 1_000, 2_000] {
             table.insert(
                 try .addresses(www, ttl: 100, refreshAfter: 75),
@@ -235,7 +235,7 @@ struct PrefetchTests {
     }
 
     @Test(arguments: [0, .max] as [UInt32])
-    func `a refresh threshold of never requests none`(_ refreshAfter: UInt32) throws {
+    func `without a refresh age no hit requests a refresh`(_ refreshAfter: UInt32) throws {
         table.insert(
             try .addresses(www, ttl: 0x7FFF_FFFF, refreshAfter: refreshAfter),
             at: 0
@@ -244,7 +244,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `a truncated reply requests a refresh too`() throws {
+    func `a hit with a truncated reply requests a refresh`() throws {
         table.insert(
             try .addresses(www, Array(0..<60), ttl: 100, refreshAfter: 1),
             at: 0
@@ -268,7 +268,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `half of an answer's use count passes to the next answer`() throws {
+    func `a new answer inherits half of the hits of the replaced answer`() throws {
         table.insert(try .addresses(www), at: 0)
         for _ in 0..<9 { _ = try table.ask(Asked(name: www), at: 0) }
         var hits: [UInt32] = []
@@ -280,7 +280,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `the hit counter restarts after a thousand million`() {
+    func `the hit counter wraps around after 2^30 hits`() {
         var demand = Demand(hits: .max)
         #expect(demand.hits == 0x3FFF_FFFF)
         #expect(!demand.isNew)

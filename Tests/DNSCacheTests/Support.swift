@@ -275,7 +275,7 @@ extension AnswerTable {
             }
         }
         if position != ring.head { faults.append("the last entry does not end at the head") }
-        if ring.usedOctets > ring.capacity { faults.append("more is used than there is") }
+        if ring.head - ring.tail > ring.capacity { faults.append("more is used than there is") }
 
         // Every bucket is the first of some hash, so this visits all slots.
         let buckets = index.octets / 64

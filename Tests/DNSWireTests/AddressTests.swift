@@ -52,8 +52,7 @@ struct AddressTests {
 
     @Test
     func `an IPv4-mapped address is unmapped`() {
-        let mapped = IPv6Address(mapping: "192.0.2.1")
-        #expect(mapped == "::ffff:192.0.2.1")
+        let mapped: IPv6Address = "::ffff:192.0.2.1"
         #expect(mapped.mapped == "192.0.2.1")
         #expect(IPAddress.v6(mapped).unmapped == .v4("192.0.2.1"))
         #expect(IPAddress.v6("2001:db8::1").unmapped == .v6("2001:db8::1"))

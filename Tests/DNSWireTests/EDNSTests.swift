@@ -148,20 +148,4 @@ struct EDNSTests {
         #expect(edns.flags == 0x7FFF)
         #expect(edns.cookie == nil && edns.clientSubnet == nil && edns.extendedErrors.isEmpty)
     }
-
-    @Test
-    func `a message is padded to a multiple of the block (RFC 8467 §4.1)`() {
-        var message = Message(
-            questions: [Question(name: "www.example.com", type: .a)],
-            edns: EDNS()
-        )
-        for _ in 0..<2 {
-            message.pad(toMultipleOf: 128)
-            #expect(message.encoded().count == 128)
-            #expect(message.edns?.options.count == 1)
-        }
-        var bare = Message()
-        bare.pad(toMultipleOf: 128)
-        #expect(bare.encoded().count == 12)
-    }
 }

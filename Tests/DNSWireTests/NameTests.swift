@@ -73,19 +73,6 @@ struct NameTests {
         #expect(name.hostText == (`case`.1 ? name.lowercased.text : nil))
     }
 
-    @Test
-    func `a label is prepended if the name stays within its limit`() {
-        #expect(Name.root.prepending(label: ascii("com")) == "com")
-        #expect(Name.root.prepending(label: []) == nil)
-        let longest = [UInt8](repeating: 0x61, count: 63)
-        #expect(Name.root.prepending(label: longest + [0x61]) == nil)
-        var name = Name.root
-        for _ in 0..<3 { name = name.prepending(label: longest) ?? .root }
-        #expect(name.octets.count == 193)
-        #expect(name.prepending(label: longest[..<61])?.octets.count == 255)
-        #expect(name.prepending(label: longest[..<62]) == nil)
-    }
-
     @Test(
         arguments: [
             ("root", "00", nil),

@@ -51,9 +51,7 @@ struct RegistryTests {
     }
 
     @Test
-    func `meta types are recognized`() {
-        #expect(RecordType.any.isMeta && RecordType.axfr.isMeta && RecordType.opt.isMeta)
-        #expect(!RecordType.a.isMeta && !RecordType.caa.isMeta)
+    func `only A and AAAA are address types`() {
         #expect(RecordType.a.isAddress && RecordType.aaaa.isAddress && !RecordType.mx.isAddress)
     }
 

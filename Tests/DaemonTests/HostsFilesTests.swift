@@ -138,7 +138,7 @@ struct HostsFilesTests {
     @Test
     @ServiceLoop
     func `files are read at the start and after each change`() async throws {
-        let scene = try Fixture { settings, folder in
+        let fixture = try Fixture { settings, folder in
             settings.files.append(folder.path + "/more")
             settings.records = [
                 .init(
@@ -147,66 +147,66 @@ struct HostsFilesTests {
                 )
             ]
         }
-        _ = try scene.folder.write("192.0.2.2 a.lan fixed.lan\n", to: "hosts")
-        await scene.start()
-        try await scene.wait(for: "a.lan", ["192.0.2.2"])
-        try await scene.wait(for: "fixed.lan", ["192.0.2.1"])
-        _ = try scene.folder.write("192.0.2.3 a.lan\n", to: "hosts")
-        try await scene.wait(for: "a.lan", ["192.0.2.3"])
-        let new = try scene.folder.write("192.0.2.4 a.lan\n", to: "hosts.new")
-        #expect(rename(new, scene.folder.path + "/hosts") == 0)
-        try await scene.wait(for: "a.lan", ["192.0.2.4"])
-        _ = try scene.folder.write("192.0.2.5 a.lan b.lan\n", to: "more")
-        try await scene.wait(for: "a.lan", ["192.0.2.4", "192.0.2.5"])
-        #expect(unlink(scene.folder.path + "/hosts") == 0)
-        try await scene.wait(for: "a.lan", ["192.0.2.5"])
-        _ = try scene.folder.write("192.0.2.6 a.lan\n", to: "hosts")
-        try await scene.wait(for: "a.lan", ["192.0.2.6", "192.0.2.5"])
+        _ = try fixture.folder.write("192.0.2.2 a.lan fixed.lan\n", to: "hosts")
+        await fixture.start()
+        try await fixture.wait(for: "a.lan", ["192.0.2.2"])
+        try await fixture.wait(for: "fixed.lan", ["192.0.2.1"])
+        _ = try fixture.folder.write("192.0.2.3 a.lan\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.3"])
+        let new = try fixture.folder.write("192.0.2.4 a.lan\n", to: "hosts.new")
+        #expect(rename(new, fixture.folder.path + "/hosts") == 0)
+        try await fixture.wait(for: "a.lan", ["192.0.2.4"])
+        _ = try fixture.folder.write("192.0.2.5 a.lan b.lan\n", to: "more")
+        try await fixture.wait(for: "a.lan", ["192.0.2.4", "192.0.2.5"])
+        #expect(unlink(fixture.folder.path + "/hosts") == 0)
+        try await fixture.wait(for: "a.lan", ["192.0.2.5"])
+        _ = try fixture.folder.write("192.0.2.6 a.lan\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.6", "192.0.2.5"])
     }
 
     @Test
     @ServiceLoop
     func `an invalid line is reported once, and valid lines are used`() async throws {
-        let scene = try Fixture { _, _ in }
-        let place = scene.folder.path + "/hosts"
-        await scene.start()
+        let fixture = try Fixture { _, _ in }
+        let place = fixture.folder.path + "/hosts"
+        await fixture.start()
         #expect(
-            scene.log.all == [
+            fixture.log.all == [
                 "hosts: \(place) cannot be read: No such file or directory, ignoring it"
             ]
         )
-        _ = try scene.folder.write("192.0.2.1 a.lan\nnonsense\nmore\n", to: "hosts")
-        try await scene.wait(for: "a.lan", ["192.0.2.1"])
+        _ = try fixture.folder.write("192.0.2.1 a.lan\nnonsense\nmore\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.1"])
         let faults =
             "hosts: \(place):2: the line does not start with an IP address, ignoring it and 1 more"
             + " lines"
-        #expect(scene.log.all.last == faults)
-        _ = try scene.folder.write("192.0.2.2 a.lan\nnonsense\nmore\n", to: "hosts")
-        try await scene.wait(for: "a.lan", ["192.0.2.2"])
-        #expect(scene.log.all.count == 2)
-        _ = try scene.folder.write("192.0.2.3 a.lan\n", to: "hosts")
-        try await scene.wait(for: "a.lan", ["192.0.2.3"])
-        _ = try scene.folder.write("192.0.2.4 a.lan\nnonsense\nmore\n", to: "hosts")
-        try await scene.wait(for: "a.lan", ["192.0.2.4"])
-        #expect(scene.log.all.count == 3)
+        #expect(fixture.log.all.last == faults)
+        _ = try fixture.folder.write("192.0.2.2 a.lan\nnonsense\nmore\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.2"])
+        #expect(fixture.log.all.count == 2)
+        _ = try fixture.folder.write("192.0.2.3 a.lan\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.3"])
+        _ = try fixture.folder.write("192.0.2.4 a.lan\nnonsense\nmore\n", to: "hosts")
+        try await fixture.wait(for: "a.lan", ["192.0.2.4"])
+        #expect(fixture.log.all.count == 3)
     }
 
     @Test
     @ServiceLoop
     func `a file that is too long or not a regular file is not read`() async throws {
-        let scene = try Fixture { settings, folder in settings.files.append(folder.path) }
+        let fixture = try Fixture { settings, folder in settings.files.append(folder.path) }
         let line = [UInt8]("192.0.2.1 a.lan\n".utf8)
         let count = HostsFiles.mostOctets / line.count + 1
-        _ = try scene.folder.write(
+        _ = try fixture.folder.write(
             Array([[UInt8]](repeating: line, count: count).joined()),
             to: "hosts"
         )
-        await scene.start()
-        try await scene.wait(for: "a.lan", nil)
+        await fixture.start()
+        try await fixture.wait(for: "a.lan", nil)
         #expect(
-            scene.log.all == [
-                "hosts: \(scene.folder.path)/hosts is longer than 8 MiB, ignoring it",
-                "hosts: \(scene.folder.path) is a directory, not a file, ignoring it",
+            fixture.log.all == [
+                "hosts: \(fixture.folder.path)/hosts is longer than 8 MiB, ignoring it",
+                "hosts: \(fixture.folder.path) is a directory, not a file, ignoring it",
             ]
         )
     }

@@ -63,28 +63,28 @@ struct ListeningPatienceTests {
     func `an idle connection is closed after the announced timeout`()
         async throws
     {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
         for id in UInt16(1)...4 {
-            try await meeting.ask(id)
-            await meeting.settle()
-            meeting.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
-            await meeting.settle()
+            try await tcp.ask(id)
+            await tcp.settle()
+            tcp.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
+            await tcp.settle()
         }
-        #expect(meeting.server.connections == 1)
-        meeting.clock.advance(by: .milliseconds(1))
-        #expect(try await meeting.isEnded())
+        #expect(tcp.server.connections == 1)
+        tcp.clock.advance(by: .milliseconds(1))
+        #expect(try await tcp.isEnded())
     }
 
     @Test
     @ServiceLoop
-    func `a connection without any query is closed too`() async throws {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
-        while meeting.server.connections == 0 { await Task.yield() }
-        await meeting.settle()
-        meeting.clock.advance(by: TCPLimits.idleTime)
-        #expect(try await meeting.isEnded())
+    func `a connection without any query is closed after the idle timeout`() async throws {
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
+        while tcp.server.connections == 0 { await Task.yield() }
+        await tcp.settle()
+        tcp.clock.advance(by: TCPLimits.idleTime)
+        #expect(try await tcp.isEnded())
     }
 
     @Test
@@ -92,32 +92,32 @@ struct ListeningPatienceTests {
     func `an incomplete message must be complete within a fixed time`()
         async throws
     {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
-        try await meeting.ask()
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
+        try await tcp.ask()
         let octets = try framed(query("www.example.com", id: 2))
         for octet in octets.prefix(4) {
-            try await meeting.send([octet])
-            await meeting.settle()
-            meeting.clock.advance(by: TCPLimits.messageTime / 4)
-            await meeting.settle()
+            try await tcp.send([octet])
+            await tcp.settle()
+            tcp.clock.advance(by: TCPLimits.messageTime / 4)
+            await tcp.settle()
         }
-        #expect(try await meeting.isEnded())
+        #expect(try await tcp.isEnded())
     }
 
     @Test
     @ServiceLoop
     func `a timely message is answered, and the next has its own timeout`() async throws {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
         for id in UInt16(1)...3 {
             let octets = try framed(query("www.example.com", id: id))
-            try await meeting.send(Array(octets.prefix(5)))
-            await meeting.settle()
-            meeting.clock.advance(by: TCPLimits.messageTime - .milliseconds(1))
-            await meeting.settle()
-            try await meeting.send(Array(octets.dropFirst(5)))
-            let replies = try await ListeningSessionTests.read(1, from: meeting.client)
+            try await tcp.send(Array(octets.prefix(5)))
+            await tcp.settle()
+            tcp.clock.advance(by: TCPLimits.messageTime - .milliseconds(1))
+            await tcp.settle()
+            try await tcp.send(Array(octets.dropFirst(5)))
+            let replies = try await ListeningSessionTests.read(1, from: tcp.client)
             #expect(replies.map(\.header.id) == [id])
         }
     }
@@ -125,55 +125,55 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a connection that waits for an answer is not idle`() async throws {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
-        try await meeting.send(framed(query("slow.example.com", id: 1)))
-        await meeting.harness.upstream.crowd(of: 1)
-        meeting.clock.advance(by: TCPLimits.idleTime * 3)
-        await meeting.settle()
-        meeting.harness.upstream.release()
-        let replies = try await ListeningSessionTests.read(1, from: meeting.client)
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
+        try await tcp.send(framed(query("slow.example.com", id: 1)))
+        await tcp.harness.upstream.crowd(of: 1)
+        tcp.clock.advance(by: TCPLimits.idleTime * 3)
+        await tcp.settle()
+        tcp.harness.upstream.release()
+        let replies = try await ListeningSessionTests.read(1, from: tcp.client)
         #expect(replies.map(\.header.id) == [1])
         // The idle time starts with the reply.
-        await meeting.settle()
-        meeting.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
-        await meeting.settle()
-        try await meeting.ask(2)
+        await tcp.settle()
+        tcp.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
+        await tcp.settle()
+        try await tcp.ask(2)
     }
 
     @Test
     @ServiceLoop
     func `a query is answered although the next message never completes`() async throws {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
-        try await meeting.send(framed(query("slow.example.com", id: 1)) + [0])
-        await meeting.harness.upstream.crowd(of: 1)
-        await meeting.settle()
-        meeting.clock.advance(by: TCPLimits.messageTime)
-        await meeting.settle()
-        meeting.harness.upstream.release()
-        let replies = try await ListeningSessionTests.read(from: meeting.client)
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
+        try await tcp.send(framed(query("slow.example.com", id: 1)) + [0])
+        await tcp.harness.upstream.crowd(of: 1)
+        await tcp.settle()
+        tcp.clock.advance(by: TCPLimits.messageTime)
+        await tcp.settle()
+        tcp.harness.upstream.release()
+        let replies = try await ListeningSessionTests.read(from: tcp.client)
         #expect(replies.map(\.header.id) == [1])
     }
 
     @Test
     @ServiceLoop
     func `a client that does not read its replies is disconnected`() async throws {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
-        try meeting.harness.store("big.example.com", addresses: 1_000)
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
+        try tcp.harness.store("big.example.com", addresses: 1_000)
         let question = try framed(query("big.example.com"))
         // The replies exceed the kernel's buffers.
-        let client = meeting.client
+        let client = tcp.client
         let sending = Task { @ServiceLoop in
             for _ in 0..<8_000 {
                 try await client.write(question, deadline: Clock.now + Self.patience)
             }
         }
-        while meeting.server.unreadReplies == 0 { await Task.yield() }
-        await meeting.settle()
-        meeting.clock.advance(by: TCPLimits.writeTime)
-        while meeting.server.connections > 0 {
+        while tcp.server.unreadReplies == 0 { await Task.yield() }
+        await tcp.settle()
+        tcp.clock.advance(by: TCPLimits.writeTime)
+        while tcp.server.connections > 0 {
             await Task.yield()
         }
         client.close()
@@ -183,24 +183,24 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a query with the keepalive option gets the timeout in units of 100 ms`() async throws {
-        let meeting = try await TCPHarness()
-        defer { meeting.finish() }
-        let asked = try await meeting.ask {
+        let tcp = try await TCPHarness()
+        defer { tcp.finish() }
+        let asked = try await tcp.ask {
             $0.edns = EDNS(options: [.keepalive(timeout: nil)])
         }
         #expect(asked.edns?.options == [.keepalive(timeout: 200)])
         #expect(Duration.milliseconds(100) * Int(TCPLimits.keepalive) == TCPLimits.idleTime)
-        let silent = try await meeting.ask { $0.edns = EDNS() }
+        let silent = try await tcp.ask { $0.edns = EDNS() }
         #expect(silent.edns?.options == [])
     }
 
     @Test
     @ServiceLoop
     func `cookies work over TCP if they are enabled`() async throws {
-        let meeting = try await TCPHarness(cookies: CookieJar(now: Clock.now))
-        defer { meeting.finish() }
+        let tcp = try await TCPHarness(cookies: CookieJar(now: Clock.now))
+        defer { tcp.finish() }
         let client = Array("cookie/8".utf8)
-        let reply = try await meeting.ask {
+        let reply = try await tcp.ask {
             $0.edns = EDNS(options: [.cookie(client: client, server: [])])
         }
         #expect(reply.edns?.cookie?.client == client)

@@ -114,7 +114,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("client address and custom parameters are encrypted too")
+    @Test("client address and custom parameters are encrypted")
     func sealedParameters() throws {
         var question = try lookup("www.aliyun.com")
         question.clientSubnet = try address("2001:db8::1")
@@ -174,7 +174,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("both documented certificate names are tried in turn")
+    @Test("after a TLS failure, the other documented certificate name is tried")
     func tlsNames() throws {
         let first = try Alibaba(account: "1")
         let url = { (vendor: any Vendor) in
@@ -196,7 +196,7 @@ struct AlibabaRequestTests {
         #expect(try alibaba().alternative(after: tls) == nil, "plain HTTP has no certificate name")
     }
 
-    @Test("a name set as the only one")
+    @Test("with tls-name set, the other certificate name is not tried")
     func saidName() throws {
         for name in Alibaba.tlsNames + ["dns.example.com"] {
             let vendor = try Alibaba(account: "1", tlsName: name)

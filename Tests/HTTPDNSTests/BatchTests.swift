@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Batches of names in one call")
 struct BatchTests {
-    let world = World()
+    let world = Simulation()
 
     /// The names of each call, in the order of the calls.
     @ServiceLoop

@@ -202,13 +202,13 @@ struct BreakerExplorationTests {
             #expect(gate.refusal(now: now) == .byOperator)
             return
         }
-        guard let until = gate.refusedUntil else {
+        guard let until = gate.denial?.until else {
             #expect(gate.refusal(now: now) == nil)
             return
         }
         // Only the vendor's refusal opens it, for five minutes.
         let isRefused = event == .oldestRefused || event == .newestRefused
-        #expect(before.refusedUntil != nil || isRefused)
+        #expect(before.denial != nil || isRefused)
         #expect(until <= now + ClientLimits.refusalPause)
         // No call is admitted during the pause, then one probe.
         #expect(now >= until || gate.refusal(now: now) != nil)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Budget and cost of calls")
 struct BudgetTests {
-    let world = World()
+    let world = Simulation()
 
     @Test("a spent budget stops calls, and the fallback answers")
     @ServiceLoop

@@ -105,7 +105,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("lists that are none are unreadable", arguments: HostileVendor.all)
+    @Test("a list or name of another type is unreadable", arguments: HostileVendor.all)
     func wrongTypes(_ vendor: HostileVendor) throws {
         for list in ["{}", "1", "true", #""192.0.2.1""#, #"{"0":"192.0.2.1"}"#] {
             let error = try #require(throws: VendorError.self) {

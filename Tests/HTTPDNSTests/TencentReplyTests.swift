@@ -181,7 +181,7 @@ extension TencentReplyTests {
         #expect(answers[0].v4?.addresses == [try address("192.0.2.1")])
     }
 
-    @Test("an invalid address is dropped alone, and counted")
+    @Test("an invalid address is dropped and counted, and the valid ones stay")
     func oneBad() throws {
         let answer = try readOne("192.0.2.1;oops;2001:db8::1;192.0.2.2,60-0")
         #expect(answer.v4?.addresses == [try address("192.0.2.1"), try address("192.0.2.2")])

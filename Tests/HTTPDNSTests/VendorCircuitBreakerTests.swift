@@ -8,7 +8,7 @@ import Testing
 @Suite("Circuit breaker of an unresponsive vendor")
 struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
-    private let world = World()
+    private let world = Simulation()
 
     @Test("clients' timeouts count once a later probe has timed out too")
     func confirmed() {

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Refused accounts, rate limits and pauses")
 struct VendorClientAccountTests {
-    let world = World()
+    let world = Simulation()
 
     /// Returns a refusal with the `Date` of a clock that is `seconds` ahead of ours.
     @ServiceLoop
-    private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> World.Step {
+    private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])
         // 1,700,000,000 is Tue, 14 Nov 2023 22:13:20 GMT.
         if seconds == 3_600 { reply.date = "Tue, 14 Nov 2023 23:13:20 GMT" }
@@ -25,7 +25,7 @@ struct VendorClientAccountTests {
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in
-            request.headers == ["\(World.wall + ahead)"]
+            request.headers == ["\(Simulation.wall + ahead)"]
                 ? .reply(good(request), after: .zero) : refusal(ahead: ahead)
         }
     }

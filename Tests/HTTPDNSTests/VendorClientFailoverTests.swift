@@ -8,10 +8,10 @@ import Testing
 
 @Suite("Failures of a vendor's servers")
 struct VendorClientFailoverTests {
-    let world = World()
+    let world = Simulation()
 
     /// A refused connection: it fails immediately and costs nothing.
-    private static let refused = World.Step.fail(.connect("refused"))
+    private static let refused = Simulation.Step.fail(.connect("refused"))
 
     @Test(
         "after a failure the next server is called immediately",
@@ -22,10 +22,10 @@ struct VendorClientFailoverTests {
             ("429", .reply(HTTPReply(status: 429, body: []), after: .zero)),
             ("garbage", .reply(ok("<html>"), after: .zero)),
             ("wrong name", .reply(ok("www.example.org.:192.0.2.66,60-0"), after: .zero)),
-        ] as [(String, World.Step)]
+        ] as [(String, Simulation.Step)]
     )
     @ServiceLoop
-    func next(label: String, step: World.Step) async throws {
+    func next(label: String, step: Simulation.Step) async throws {
         world.servers([1: step])
         let reply = try await world.lookUp(world.client())
         #expect(reply.server == (try server("192.0.2.2:443")), "\(label)")

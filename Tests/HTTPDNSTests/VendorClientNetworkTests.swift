@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Changes of the network and of the vendor's servers")
 struct VendorClientNetworkTests {
-    let world = World()
+    let world = Simulation()
 
     /// A vendor with an address service, which has two forms of requests: the second has `other` in
     /// its URLs.
@@ -246,7 +246,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("the other request form is tried too, and an accepted form is stored for all calls")
+    @Test("after a TLS failure the other request form is tried, and calls use the one that works")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in
@@ -281,7 +281,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    @Test("after the end nothing is sent")
+    @Test("a stopped client cancels its address request and sends no other")
     @ServiceLoop
     func stopped() async throws {
         world.script = { _ in .silence() }

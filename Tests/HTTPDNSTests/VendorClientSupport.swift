@@ -22,7 +22,7 @@ func namesAsked(_ request: HTTPRequest) -> [String] {
 /// Returns the last digit of the request's server.
 func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
 
-extension World {
+extension Simulation {
     /// Returns a client of two servers, .1 and .2, or of as many as given.
     func client(
         servers count: Int = 2,

@@ -9,17 +9,17 @@ import Testing
 /// Checks that names chosen by clients cannot disable a vendor.
 @Suite("The daemon's own probes")
 struct VendorClientTrialTests {
-    let world = World()
+    let world = Simulation()
 
     /// Lets names that begin with `dead` end in `step`, and answers all others.
     @ServiceLoop
-    private func deadNames(_ step: World.Step) {
+    private func deadNames(_ step: Simulation.Step) {
         world.script = {
             namesAsked($0).contains { $0.hasPrefix("dead") } ? step : .reply(good($0))
         }
     }
 
-    private static let bad: [(String, World.Step)] = [
+    private static let bad: [(String, Simulation.Step)] = [
         ("silence", .silence()), ("silence on an old connection", .silence(reused: true)),
         ("5xx", .reply(HTTPReply(status: 502, body: []), after: .zero)),
         ("garbage", .reply(ok("<html>"), after: .zero)),
@@ -32,7 +32,7 @@ struct VendorClientTrialTests {
         arguments: bad
     )
     @ServiceLoop
-    func deadNames(label: String, step: World.Step) async throws {
+    func deadNames(label: String, step: Simulation.Step) async throws {
         deadNames(step)
         let client = try world.client()
         for number in 0..<40 {

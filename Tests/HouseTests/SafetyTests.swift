@@ -17,7 +17,7 @@ private let allowance = [
     "DaemonLog": 5,
     "HTTPDNS": 57,
     "Locks": 14,
-    // The last 32 are for the queue of datagrams, whose headers and buffers the kernel reads.
+    // The last 32 are for the headers and buffers of queued datagrams, which the kernel reads.
     "Net": 446,
     "httpdns-emulator": 22,
     // The last one gets the terminal's width with ioctl(2).

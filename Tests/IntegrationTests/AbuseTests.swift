@@ -76,9 +76,9 @@ struct AbuseTests {
 
     @Test("a client that sends queries and never reads is disconnected, with little memory used")
     func unread() throws {
-        let stack = try ProgramHarness()
-        let before = try stack.daemon.stats()["process", "rss-octets"].int ?? 0
-        let client = try Socket(.stream, to: stack.daemon.port)
+        let harness = try ProgramHarness()
+        let before = try harness.daemon.stats()["process", "rss-octets"].int ?? 0
+        let client = try Socket(.stream, to: harness.daemon.port)
         let batch = (0..<500).map { RawMessage.query("forty.example.org", id: UInt16($0)) }
         var sent = 0
         #expect(throws: (any Error).self, "the daemon never closed the connection") {
@@ -87,10 +87,10 @@ struct AbuseTests {
                 sent += batch.count * 37
             }
         }
-        try Self.check(stack.daemon)
-        let grown = try #require(try stack.daemon.stats()["process", "rss-octets"].int) - before
+        try Self.check(harness.daemon)
+        let grown = try #require(try harness.daemon.stats()["process", "rss-octets"].int) - before
         expectGrowth(grown, below: 8 << 20, "after \(sent)")
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("an OPT of 60 KB with many options or cookies gets an answer or FORMERR")
@@ -211,28 +211,28 @@ struct AbuseTests {
 
     @Test("hundreds of random names cost at most the configured calls per second")
     func randomNames() throws {
-        let stack = try ProgramHarness(vendor: "calls-per-second: 5")
+        let harness = try ProgramHarness(vendor: "calls-per-second: 5")
         let clock = ContinuousClock()
         let start = clock.now
-        let client = try Socket(.datagram, to: stack.daemon.port)
+        let client = try Socket(.datagram, to: harness.daemon.port)
         for number in 0..<300 {
             try client.send(RawMessage.query("r\(number).example.com", id: UInt16(number)))
             // The upstream denies these names.
             #expect(RawMessage.rcode(try client.receive()) == 3)
         }
         let seconds = Int((clock.now - start).components.seconds) + 1
-        let calls = try stack.emulator.lookups()
+        let calls = try harness.emulator.lookups()
         #expect(calls >= 5 && calls <= 5 + 5 * seconds && calls < 300)
-        let vendor = try #require(try stack.daemon.stats()["vendors"].array.first)
+        let vendor = try #require(try harness.daemon.stats()["vendors"].array.first)
         #expect(vendor["billable-calls"].int == calls)
         #expect(vendor["failures", "pace"].int == 300 - calls)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("names with line ends, NUL or markup are sent to no vendor")
     func splitting() throws {
-        let stack = try ProgramHarness()
-        let client = try Socket(.datagram, to: stack.daemon.port)
+        let harness = try ProgramHarness()
+        let client = try Socket(.datagram, to: harness.daemon.port)
         let labels = ["a\r\nX-Evil: 1", "a\0b", "a&ip=192.0.2.1", "a b", "%0d%0a", "<a>", "a\"b"]
         for label in labels {
             var query: [UInt8] = [1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
@@ -242,8 +242,8 @@ struct AbuseTests {
             try client.send(query + [0, 0, 1, 0, 1])
             #expect(RawMessage.rcode(try client.receive()) == 3)
         }
-        #expect(try stack.emulator.lookups() == 0)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 0)
+        try harness.daemon.stop()
     }
 
     // MARK: - Control socket and settings

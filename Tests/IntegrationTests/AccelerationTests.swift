@@ -35,8 +35,8 @@ struct AccelerationTests {
 
     @Test("kernel answers appear in all counters like answers of the daemon")
     func counted() throws {
-        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
+        let daemon = harness.daemon
         let socket = try Socket(.datagram, to: daemon.port)
         _ = try ask(socket, "www.example.com", times: 1000)
         let stats = try daemon.stats()
@@ -56,12 +56,12 @@ struct AccelerationTests {
 
     @Test("after a flush the kernel gives no flushed entry")
     func flushed() throws {
-        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
+        let daemon = harness.daemon
         let socket = try Socket(.datagram, to: daemon.port)
         for round in 1...20 {
             _ = try ask(socket, "www.example.com", times: 20)
-            #expect(try stack.emulator.lookups() == round)
+            #expect(try harness.emulator.lookups() == round)
             let what = round.isMultiple(of: 2) ? ["--all"] : ["www.example.com"]
             #expect(
                 try run(Product.control, ["--socket", daemon.socket, "flush"] + what).status == 0
@@ -73,8 +73,8 @@ struct AccelerationTests {
 
     @Test("during `watch` the kernel gives no answers, and `watch` shows every query")
     func watched() throws {
-        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
+        let daemon = harness.daemon
         let socket = try Socket(.datagram, to: daemon.port)
         _ = try ask(socket, "www.example.com", times: 10)
         let watch = try Child(
@@ -116,12 +116,12 @@ struct AccelerationTests {
 
     @Test("kernel answers end when the process is killed")
     func killed() throws {
-        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
-        let socket = try Socket(.datagram, to: stack.daemon.port)
+        let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
+        let socket = try Socket(.datagram, to: harness.daemon.port)
         _ = try ask(socket, "www.example.com", times: 10)
-        #expect(try #require(acceleration(stack.daemon)["answers"].int) > 0)
-        stack.daemon.program.send(9)
-        _ = try stack.daemon.program.end()
+        #expect(try #require(acceleration(harness.daemon)["answers"].int) > 0)
+        harness.daemon.program.send(9)
+        _ = try harness.daemon.program.end()
         // The socket is closed, so the kernel reports an error. A program left behind would have
         // answered.
         #expect(throws: (any Error).self) { _ = try ask(socket, "www.example.com") }
@@ -129,12 +129,12 @@ struct AccelerationTests {
 
     @Test("with `loopback: off` the kernel gives no answers")
     func off() throws {
-        let stack = try ProgramHarness(settings: "accelerate: {loopback: off}")
-        let socket = try Socket(.datagram, to: stack.daemon.port)
+        let harness = try ProgramHarness(settings: "accelerate: {loopback: off}")
+        let socket = try Socket(.datagram, to: harness.daemon.port)
         _ = try ask(socket, "www.example.com", times: 10)
-        let status = try acceleration(stack.daemon)
+        let status = try acceleration(harness.daemon)
         #expect(status["state"].string == "off" && status["answers"].int == 0)
         #expect(status["why"].string == "accelerate.loopback is off")
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 }

@@ -9,8 +9,8 @@ struct AnswerTests {
         arguments: VendorText.Channel.allCases
     )
     func oneCall(channel: VendorText.Channel) throws {
-        let stack = try ProgramHarness(channel)
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(channel)
+        let daemon = harness.daemon
         for transport in ["+notcp", "+tcp"] {
             let four = try daemon.dig("www.example.com", "A", transport)
             #expect(four.status == "NOERROR", "\(four.text)")
@@ -21,7 +21,7 @@ struct AnswerTests {
             let six = try daemon.dig("www.example.com", "AAAA", transport)
             #expect(six.data("AAAA") == ["2001:db8::1"], "\(six.text)")
         }
-        let calls = try stack.emulator.calls()
+        let calls = try harness.emulator.calls()
         #expect(calls["lookups"].int == 1)
         #expect(calls["channels", "tencent-\(channel.callName)"].int == 1, "\(calls)")
         let stats = try daemon.stats()
@@ -32,20 +32,20 @@ struct AnswerTests {
 
     @Test("the answer repeats the client's spelling of the name, on a miss and on a hit")
     func spelling() throws {
-        let stack = try ProgramHarness()
+        let harness = try ProgramHarness()
         for name in ["wWw.ExAmPlE.cOm.", "WWW.example.COM.", "www.example.com."] {
-            let reply = try stack.daemon.dig(name, "A")
+            let reply = try harness.daemon.dig(name, "A")
             #expect(reply.question == name)
             #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"])
         }
-        #expect(try stack.emulator.lookups() == 1)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 1)
+        try harness.daemon.stop()
     }
 
     @Test("other types and names come from the upstream unchanged")
     func forwarded() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         var reply = try daemon.dig("example.com", "MX")
         #expect(reply.data("MX") == ["10 mail.example.com.", "20 mail.example.org."])
         reply = try daemon.dig("www.example.com", "TXT")
@@ -67,14 +67,14 @@ struct AnswerTests {
                 "\(attempt)"
             )
         }
-        #expect(try stack.emulator.lookups() == 0)
+        #expect(try harness.emulator.lookups() == 0)
         try daemon.stop()
     }
 
     @Test("forty addresses are truncated over UDP and complete over TCP", arguments: [true, false])
     func truncation(isMiss: Bool) throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         if !isMiss { _ = try daemon.dig("forty.example.org", "A", "+tcp") }
         let cut = try daemon.dig("forty.example.org", "A", "+noedns", "+ignore")
         #expect(cut.flags.contains("tc") && cut.answers.isEmpty, "\(cut.text)")
@@ -88,21 +88,21 @@ struct AnswerTests {
 
     @Test("a TXT set over 4,096 octets arrives complete, over TCP on both sides")
     func big() throws {
-        let stack = try ProgramHarness()
-        let reply = try stack.daemon.dig("big.example.org", "TXT", "+bufsize=4096")
+        let harness = try ProgramHarness()
+        let reply = try harness.daemon.dig("big.example.org", "TXT", "+bufsize=4096")
         #expect(reply.status == "NOERROR", "\(reply.text)")
         #expect(reply.transport == "TCP")
         let isWhole = reply.data("TXT") == TestUpstream.big.map { "\"\($0)\"" }.sorted()
         #expect(isWhole, "\(reply.answers.count) answers")
-        let stats = try stack.daemon.stats()
+        let stats = try harness.daemon.stats()
         #expect(stats["upstreams"].array.first?["tcp-retries"].int == 1)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("missing names and types are denied with an SOA, also from the cache")
     func denials() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         for attempt in ["miss", "hit"] {
             var reply = try daemon.dig("nowhere.example.org", "A")
             #expect(reply.status == "NXDOMAIN", "\(attempt)")
@@ -116,36 +116,36 @@ struct AnswerTests {
             #expect(reply.authorities.map(\.type) == ["SOA"], "\(attempt)")
         }
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        #expect(try stack.emulator.lookups() == 1)
+        #expect(try harness.emulator.lookups() == 1)
         try daemon.stop()
     }
 
     @Test("if the vendor has no address, the upstream answers, and the vendor is called once")
     func empty() throws {
-        let stack = try ProgramHarness()
-        var reply = try stack.daemon.dig("upstream.example.com", "A")
+        let harness = try ProgramHarness()
+        var reply = try harness.daemon.dig("upstream.example.com", "A")
         #expect(reply.data("A") == ["198.51.100.98"])
-        reply = try stack.daemon.dig("upstream.example.com", "AAAA")
+        reply = try harness.daemon.dig("upstream.example.com", "AAAA")
         #expect(reply.status == "NOERROR" && reply.answers.isEmpty)
-        reply = try stack.daemon.dig("nowhere.example.com", "A")
+        reply = try harness.daemon.dig("nowhere.example.com", "A")
         #expect(reply.status == "NXDOMAIN")
-        #expect(try stack.emulator.calls()["names", "upstream.example.com"].int == 1)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.calls()["names", "upstream.example.com"].int == 1)
+        try harness.daemon.stop()
     }
 
     @Test("an answer from the cache has the remaining TTL")
     func ageing() throws {
-        let stack = try ProgramHarness()
-        let first = try stack.daemon.dig("four.example.com", "A")
-        let entry = try #require(try stack.daemon.cached("four.example.com", "A").first)
-        let second = try stack.daemon.dig("four.example.com", "A")
+        let harness = try ProgramHarness()
+        let first = try harness.daemon.dig("four.example.com", "A")
+        let entry = try #require(try harness.daemon.cached("four.example.com", "A").first)
+        let second = try harness.daemon.dig("four.example.com", "A")
         let age = try #require(entry["age-seconds"].int)
         let left = try #require(entry["ttl-seconds"].int)
         #expect(first.answers.map(\.ttl) == [120])
         #expect(left <= 120 && left >= 120 - age - 1)
         let told = try #require(second.answers.first?.ttl)
         #expect(told <= left && told > 110)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("special names and unsupported queries are answered locally")

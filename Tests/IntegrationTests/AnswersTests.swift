@@ -16,10 +16,10 @@ struct AnswersTests {
             """,
             to: "hosts"
         )
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             settings: "hosts: {files: [\(file)], records: {fixed.lan: [\"2001:db8::200\"]}}"
         )
-        let daemon = stack.daemon
+        let daemon = harness.daemon
         var reply = try daemon.dig("printer.lan", "A")
         #expect(reply.data("A") == ["192.0.2.200"], "\(reply.text)")
         #expect(reply.answers.allSatisfy { $0.ttl == 10 })
@@ -32,7 +32,7 @@ struct AnswersTests {
         #expect(reply.data("PTR") == ["printer.lan."])
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.201"])
         #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
-        #expect(try stack.emulator.lookups() == 0)
+        #expect(try harness.emulator.lookups() == 0)
         let stats = try daemon.stats()
         #expect(stats["queries", "by-source", "local"].int == 7)
 
@@ -56,8 +56,8 @@ struct AnswersTests {
 
     @Test("addresses rotate over UDP and TCP")
     func rotation() throws {
-        let stack = try ProgramHarness(settings: "answers: {order: rotate}")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(settings: "answers: {order: rotate}")
+        let daemon = harness.daemon
         var firsts: [String] = []
         for number in 0..<5 {
             let transport = number % 2 == 0 ? "+notcp" : "+tcp"
@@ -74,14 +74,14 @@ struct AnswersTests {
     func fastest() throws {
         let server = try Socket(.stream, bound: true)
         try server.listen()
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             settings: """
                 answers:
                   order: fastest
                   probe: [{domain: near.example.org, port: \(server.port)}]
                 """
         )
-        let daemon = stack.daemon
+        let daemon = harness.daemon
         #expect(
             try daemon.dig("near.example.org", "A").answers.map(\.data) == [
                 "127.0.0.77", "127.0.0.1",

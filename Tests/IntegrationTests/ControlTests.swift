@@ -6,51 +6,51 @@ import Testing
 struct ControlTests {
     @Test("status reports ready, with listeners, vendors and upstreams")
     func status() throws {
-        let stack = try ProgramHarness()
-        let end = try stack.daemon.control("status", "--json")
+        let harness = try ProgramHarness()
+        let end = try harness.daemon.control("status", "--json")
         #expect(end.status == 0 && end.errors.isEmpty)
         let status = try JSON(end.output)
         #expect(status["state"].string == "ready")
-        #expect(status["pid"].int == Int(stack.daemon.program.pid))
+        #expect(status["pid"].int == Int(harness.daemon.program.pid))
         #expect(
             status["listeners"].array.map {
                 "\($0["address"].string ?? "") \($0["transport"].string ?? "")"
             }
-                == ["udp", "tcp"].map { "127.0.0.1:\(stack.daemon.port) \($0)" }
+                == ["udp", "tcp"].map { "127.0.0.1:\(harness.daemon.port) \($0)" }
         )
         let vendor = try #require(status["vendors"].array.first)
         #expect(vendor["name"].string == "tencent" && vendor["state"].string == "up")
-        #expect(vendor["servers"].array.first?["address"].string == stack.emulator.address)
+        #expect(vendor["servers"].array.first?["address"].string == harness.emulator.address)
         let upstream = try #require(status["upstreams"].array.first)
         #expect(upstream["name"].string == "nsd" && upstream["protected"].bool == false)
-        let text = try stack.daemon.control("status").output
-        for part in ["READY", "127.0.0.1:\(stack.daemon.port)", "tencent", "unprotected"] {
+        let text = try harness.daemon.control("status").output
+        for part in ["READY", "127.0.0.1:\(harness.daemon.port)", "tencent", "unprotected"] {
             #expect(text.contains(part), "\(part)")
         }
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("version lists the libraries, and stats has a text form")
     func version() throws {
-        let stack = try ProgramHarness()
-        let version = try JSON(stack.daemon.control("version", "--json").output)
+        let harness = try ProgramHarness()
+        let version = try JSON(harness.daemon.control("version", "--json").output)
         #expect(version.keys == ["libcurl", "libyaml", "openssl", "swift", "version"])
         for key in version.keys { #expect(version[key].string?.isEmpty == false, "\(key)") }
-        #expect(try stack.daemon.control("version").output.contains("libcurl"))
-        let stats = try stack.daemon.control("stats")
+        #expect(try harness.daemon.control("version").output.contains("libcurl"))
+        let stats = try harness.daemon.control("stats")
         #expect(stats.status == 0 && stats.output.contains("tencent"), "\(stats.output)")
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     /// Fills the cache with six entries, two of them negative.
     private func filled() throws -> ProgramHarness {
-        let stack = try ProgramHarness()
-        _ = try stack.daemon.dig("www.example.com", "A")  // and AAAA
-        _ = try stack.daemon.dig("four.example.com", "A")  // and a negative AAAA
-        #expect(try stack.daemon.dig("three.example.org", "A").status == "NOERROR")
-        let negative = try stack.daemon.dig("nowhere.example.org", "A")
+        let harness = try ProgramHarness()
+        _ = try harness.daemon.dig("www.example.com", "A")  // and AAAA
+        _ = try harness.daemon.dig("four.example.com", "A")  // and a negative AAAA
+        #expect(try harness.daemon.dig("three.example.org", "A").status == "NOERROR")
+        let negative = try harness.daemon.dig("nowhere.example.org", "A")
         #expect(negative.status == "NXDOMAIN", "\(negative.text)")
-        return stack
+        return harness
     }
 
     @Test(
@@ -75,21 +75,21 @@ struct ControlTests {
 
     @Test("a flushed name causes a new vendor call")
     func flushed() throws {
-        let stack = try filled()
-        let before = try stack.emulator.lookups()
+        let harness = try filled()
+        let before = try harness.emulator.lookups()
         #expect(
-            try stack.daemon.control("flush", "www.example.com").output == "removed 2 entries\n"
+            try harness.daemon.control("flush", "www.example.com").output == "removed 2 entries\n"
         )
-        #expect(try stack.daemon.dig("www.example.com", "A").status == "NOERROR")
-        #expect(try stack.emulator.lookups() == before + 1)
-        try stack.daemon.stop()
+        #expect(try harness.daemon.dig("www.example.com", "A").status == "NOERROR")
+        #expect(try harness.emulator.lookups() == before + 1)
+        try harness.daemon.stop()
     }
 
     @Test("lookup shows cached entries without any traffic, and exits with 1 if there are none")
     func lookup() throws {
-        let stack = try filled()
-        let daemon = stack.daemon
-        let before = try stack.emulator.lookups()
+        let harness = try filled()
+        let daemon = harness.daemon
+        let before = try harness.emulator.lookups()
         let end = try daemon.control("lookup", "www.example.com", "--json")
         #expect(end.status == 0)
         let entries = try JSON(end.output)["entries"].array
@@ -105,14 +105,14 @@ struct ControlTests {
         #expect(denial["source"].string == "nsd")
         let nothing = try daemon.control("lookup", "nothing.example.com")
         #expect(nothing.status == 1 && nothing.errors.contains("nothing.example.com"))
-        #expect(try stack.emulator.lookups() == before)
+        #expect(try harness.emulator.lookups() == before)
         try daemon.stop()
     }
 
     @Test("watch prints queries as they are answered, and top counts them")
     func watch() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         let all = try Child(
             Product.control,
             ["--socket", daemon.socket, "watch", "--json", "-n", "4"]
@@ -188,13 +188,13 @@ struct ControlTests {
 
     @Test("a daemon with a failing vendor is degraded: exit code 4 and the reason")
     func degraded() throws {
-        let stack = try ProgramHarness(faults: ["status=500"])
-        _ = try stack.daemon.dig("www.example.com", "A")
-        let end = try stack.daemon.control("status", "--json")
+        let harness = try ProgramHarness(faults: ["status=500"])
+        _ = try harness.daemon.dig("www.example.com", "A")
+        let end = try harness.daemon.control("status", "--json")
         #expect(end.status == 4)
         let status = try JSON(end.output)
         #expect(status["state"].string == "degraded")
         #expect(status["problems"].array.first?.string?.contains("tencent") == true)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 }

@@ -35,24 +35,24 @@ struct CostTests {
     @Test("billable calls, names and routes agree with the vendor's count, batched calls included")
     func bill() throws {
         // More names than calls may be in flight, so that waiting names share calls.
-        let stack = try ProgramHarness(faults: ["delay=400"], route: Self.secondRoute)
+        let harness = try ProgramHarness(faults: ["delay=400"], route: Self.secondRoute)
         let names =
             ["www.example.com", "none.example.com"] + (0..<60).map { "n\($0).many.example.com" }
         let others = names.prefix(10)
         let questions =
             names.map { ($0, UInt16(1)) } + others.map { ($0, 28) } + others.map { ($0, 1) }
-        let socket = try Socket(.datagram, to: stack.daemon.port)
+        let socket = try Socket(.datagram, to: harness.daemon.port)
         try Self.ask(questions, socket)
         // All second queries are cache hits.
-        try stack.emulator.misbehave()
+        try harness.emulator.misbehave()
         try Self.ask(questions, socket)
 
-        let calls = try stack.emulator.calls()
+        let calls = try harness.emulator.calls()
         #expect(Self.table(calls["names"]) == Dictionary(names.map { ($0, 1) }) { $0 + $1 })
         let count = try #require(calls["lookups"].int)
         #expect(count < names.count, "some calls must contain several names")
 
-        let stats = try stack.daemon.stats()
+        let stats = try harness.daemon.stats()
         let vendor = try #require(stats["vendors"].array.first)
         #expect(vendor["calls"].int == count)
         #expect(vendor["billable-calls"].int == count)
@@ -76,13 +76,13 @@ struct CostTests {
         #expect(vendor["avoided", "cached"].int == stats["cache", "hits"].int)
         let shared = ["merged", "paired"].reduce(0) { $0 + (vendor["avoided", $1].int ?? -1) }
         #expect(stats["misses", "merged"].int == shared)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("top cost lists each name with its calls, route and vendor")
     func top() throws {
-        let stack = try ProgramHarness(route: Self.secondRoute)
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(route: Self.secondRoute)
+        let daemon = harness.daemon
         for (name, count) in [("www.example.com", 3), ("a.many.example.com", 2)] {
             for _ in 0..<count {
                 _ = try daemon.dig(name, "A")
@@ -97,7 +97,7 @@ struct CostTests {
                 uniqueKeysWithValues: entries.map {
                     (String(($0["name"].string ?? "").dropLast()), $0["calls"].int ?? -1)
                 }
-            ) == Self.table(try stack.emulator.calls()["names"])
+            ) == Self.table(try harness.emulator.calls()["names"])
         )
         #expect(entries.map { $0["calls"].int } == [3, 2, 1], "highest cost first")
         #expect(
@@ -119,12 +119,12 @@ struct CostTests {
         "a hit counts for its vendor, and an empty name saves the call for the other family"
     )
     func avoided() throws {
-        let stack = try ProgramHarness()
-        for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
-        for _ in 0..<2 { _ = try stack.daemon.dig("three.example.org", "A") }
+        let harness = try ProgramHarness()
+        for _ in 0..<3 { _ = try harness.daemon.dig("www.example.com", "A") }
+        for _ in 0..<2 { _ = try harness.daemon.dig("three.example.org", "A") }
         // The vendor has neither family. It is called once, and the upstream answers.
-        for type in ["A", "AAAA", "A"] { _ = try stack.daemon.dig("none.example.com", type) }
-        let stats = try stack.daemon.stats()
+        for type in ["A", "AAAA", "A"] { _ = try harness.daemon.dig("none.example.com", type) }
+        let stats = try harness.daemon.stats()
         let vendor = try #require(stats["vendors"].array.first)
         #expect(
             Self.table(vendor["avoided"])
@@ -133,15 +133,15 @@ struct CostTests {
         #expect(stats["cache", "hits"].int == 4)
         #expect(stats["misses", "merged"].int == 1)
         #expect(vendor["lookups"].int == 2 && vendor["empty"].int == 1)
-        #expect(try stack.emulator.lookups() == 2)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 2)
+        try harness.daemon.stop()
     }
 
     @Test("failed calls are not billable")
     func failures() throws {
-        let stack = try ProgramHarness(faults: ["status=500"])
-        _ = try stack.daemon.dig("www.example.com", "A")
-        let vendor = try #require(try stack.daemon.stats()["vendors"].array.first)
+        let harness = try ProgramHarness(faults: ["status=500"])
+        _ = try harness.daemon.dig("www.example.com", "A")
+        let vendor = try #require(try harness.daemon.stats()["vendors"].array.first)
         #expect(try #require(vendor["calls"].int) >= 1)
         #expect(vendor["lookups"].int == 1 && vendor["unanswered"].int == 1)
         #expect(vendor["billable-calls"].int == vendor["billable-names"].int)
@@ -149,13 +149,13 @@ struct CostTests {
             vendor["routes"].array.reduce(0) { $0 + ($1["names"].int ?? -1) }
                 == vendor["billable-names"].int
         )
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("a reset sets all counters and costs to zero, but not those of status")
     func reset() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         for name in ["www.example.com", "www.example.com", "none.example.com", "two.example.org"] {
             _ = try daemon.dig(name, "A")
         }
@@ -193,13 +193,13 @@ struct CostTests {
 
     @Test("with a spent budget the fallback answers, and status names the end")
     func budget() throws {
-        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 2}")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(vendor: "budget: {calls-per-day: 2}")
+        let daemon = harness.daemon
         for name in ["four.example.com", "six.example.com"] { _ = try daemon.dig(name, "A") }
         var status = try daemon.control("status", "--json")
         #expect(status.status == 4)
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
-        #expect(try stack.emulator.lookups() == 2)
+        #expect(try harness.emulator.lookups() == 2)
 
         status = try daemon.control("status", "--json")
         let json = try JSON(status.output)
@@ -227,31 +227,31 @@ struct CostTests {
 
     @Test("with `on-exceeded: warn` calls continue beyond the budget, and status is not degraded")
     func warning() throws {
-        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
+        let harness = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
         for name in ["four.example.com", "www.example.com"] {
-            #expect(try stack.daemon.dig(name, "A").status == "NOERROR")
+            #expect(try harness.daemon.dig(name, "A").status == "NOERROR")
         }
-        #expect(try stack.emulator.lookups() == 2)
-        let status = try stack.daemon.control("status", "--json")
+        #expect(try harness.emulator.lookups() == 2)
+        let status = try harness.daemon.control("status", "--json")
         #expect(status.status == 0)
         let vendor = try #require(try JSON(status.output)["vendors"].array.first)
         #expect(vendor["rest"].keys.isEmpty && vendor["state"].string == "up")
         #expect(vendor["budget", "state"].string == "exceeded")
         #expect(vendor["budget", "beyond"].int == 1)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     // MARK: - Pausing
 
     @Test("a paused vendor is not called, its fallback answers, and status is not degraded")
     func pause() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         let end = try daemon.control("pause", "tencent")
         #expect(end.status == 0 && end.output.hasPrefix("tencent is paused until"), "\(end)")
         _ = try daemon.program.line(with: "vendor tencent: paused by an operator")
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
-        #expect(try stack.emulator.lookups() == 0)
+        #expect(try harness.emulator.lookups() == 0)
 
         let status = try daemon.control("status", "--json")
         #expect(status.status == 0)
@@ -273,44 +273,44 @@ struct CostTests {
         _ = try daemon.program.line(with: "vendor tencent: resumed")
         _ = try daemon.control("flush", "--all")
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
-        #expect(try stack.emulator.lookups() == 1)
+        #expect(try harness.emulator.lookups() == 1)
         #expect(try daemon.control("resume", "tencent").output == "tencent is not paused\n")
         try daemon.stop()
     }
 
     @Test("a pause under load loses no query")
     func pauseUnderLoad() throws {
-        let stack = try ProgramHarness(faults: ["delay=100"])
-        let socket = try Socket(.datagram, to: stack.daemon.port)
+        let harness = try ProgramHarness(faults: ["delay=100"])
+        let socket = try Socket(.datagram, to: harness.daemon.port)
         let count = 200
         for id in 0..<count {
             var query = RawMessage.query("n\(id).many.example.com")
             query[1] = UInt8(id)
             try socket.send(query)
         }
-        #expect(try stack.daemon.control("pause", "tencent").status == 0)
+        #expect(try harness.daemon.control("pause", "tencent").status == 0)
         var rcodes: [UInt8: Int] = [:]
         for _ in 0..<count { rcodes[RawMessage.rcode(try socket.receive()), default: 0] += 1 }
         // The upstream has none of these names.
         #expect(Set(rcodes.keys).isSubset(of: [0, 3]), "\(rcodes)")
-        let vendor = try #require(try stack.daemon.stats()["vendors"].array.first)
+        let vendor = try #require(try harness.daemon.stats()["vendors"].array.first)
         #expect(vendor["successes"].int == rcodes[0, default: 0])
         #expect(vendor["billable-names"].int == rcodes[0, default: 0])
-        #expect(vendor["billable-calls"].int == (try stack.emulator.lookups()))
-        try stack.daemon.stop()
+        #expect(vendor["billable-calls"].int == (try harness.emulator.lookups()))
+        try harness.daemon.stop()
     }
 
     @Test("an unknown vendor is an error with a suggestion and exit code 1")
     func unknown() throws {
-        let stack = try ProgramHarness()
+        let harness = try ProgramHarness()
         for verb in ["pause", "resume"] {
-            let near = try stack.daemon.control(verb, "tencnet")
+            let near = try harness.daemon.control(verb, "tencnet")
             #expect(near.status == 1)
             #expect(near.errors.contains("did you mean `tencent`?"), "\(near.errors)")
-            let far = try stack.daemon.control(verb, "unknown")
+            let far = try harness.daemon.control(verb, "unknown")
             #expect(far.status == 1 && far.errors.contains("configured: tencent"), "\(far.errors)")
         }
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test(
@@ -318,8 +318,8 @@ struct CostTests {
         arguments: [("status=401", "account", 300), ("status=429", "limit", 1)]
     )
     func refused(_ fault: String, _ reason: String, _ seconds: Int) throws {
-        let stack = try ProgramHarness(faults: [fault])
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(faults: [fault])
+        let daemon = harness.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
         let isAccount = reason == "account"
         let status = try daemon.control("status", "--json")
@@ -336,7 +336,7 @@ struct CostTests {
             #expect(text.output.contains("httpdnsctl resume tencent"), "\(text.output)")
         }
         #expect(vendor["billable-calls"].int == 0)
-        try stack.emulator.misbehave()
+        try harness.emulator.misbehave()
         let resumed = try JSON(daemon.control("resume", "tencent", "--json").output)
         #expect(resumed["changed"].bool == isAccount)
         #expect(resumed["vendor"].string == "tencent")

@@ -25,20 +25,20 @@ struct DescriptorTests {
         return clients
     }
 
-    @Test("vendors remain reachable over new connections")
+    @Test("vendors are reachable while TCP clients use all descriptors")
     func vendors() throws {
-        let stack = try ProgramHarness()
-        let clients = try Self.exhaust(stack.daemon)
+        let harness = try ProgramHarness()
+        let clients = try Self.exhaust(harness.daemon)
         try withExtendedLifetime(clients) {
             for number in 0..<10 {
-                let reply = try stack.daemon.dig("new\(number).many.example.com", "A")
+                let reply = try harness.daemon.dig("new\(number).many.example.com", "A")
                 #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")
             }
         }
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
-    @Test("upstreams remain reachable, and waiting TCP clients are served later")
+    @Test("without descriptors, upstreams are reachable and TCP clients are answered later")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

@@ -86,36 +86,37 @@ struct FaultTests {
 
     @Test("a vendor with one server: the upstream answers", arguments: FaultCase.onChannels)
     func alone(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             channel,
             faults: [fault.fault],
             vendor: fault.isSilence ? "timeout: 500ms" : ""
         )
-        let reply = try Self.ask(stack.daemon)
+        let reply = try Self.ask(harness.daemon)
         let isServers = fault.word == .server
         #expect(reply.data("A") == (isServers ? Self.vendors : Self.upstreams), "\(reply.text)")
-        let stats = try stack.daemon.stats()
+        let stats = try harness.daemon.stats()
         #expect(stats["queries", "by-source", isServers ? "vendor" : "upstream"].int == 1)
         let vendor = try #require(stats["vendors"].array.first)
         let failures = vendor["failures"]
         #expect(vendor["failed"].int == failures.sum, "the new names have the same numbers")
         #expect(vendor["failures-by-kind"].sum == failures.sum)
         #expect((failures.sum > 0) == (fault.word == .nextServer), "\(failures.value ?? "")")
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("a vendor with two servers: the second server answers", arguments: FaultCase.onChannels)
     func second(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             channel,
             firstFaults: [fault.fault],
             vendor: fault.isSilence ? "hedge-after: 100ms" : "hedge-after: 5s"
         )
-        let reply = try Self.ask(stack.daemon)
+        let reply = try Self.ask(harness.daemon)
         let isUpstreams = fault.word == .upstream || fault.fault == "status=401"
         #expect(reply.data("A") == (isUpstreams ? Self.upstreams : Self.vendors), "\(reply.text)")
-        #expect(try stack.emulator.lookups() == (fault.word == .nextServer && !isUpstreams ? 1 : 0))
-        try stack.daemon.stop()
+        let lookups = fault.word == .nextServer && !isUpstreams ? 1 : 0
+        #expect(try harness.emulator.lookups() == lookups)
+        try harness.daemon.stop()
     }
 
     @Test("every fault in the emulator's help is tested")

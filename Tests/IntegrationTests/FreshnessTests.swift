@@ -20,13 +20,13 @@ struct FreshnessTests {
 
     @Test("if the vendor is silent, the stale answer has the stale TTL and EDE 3")
     func stale() throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             route: "fallback: none",
             settings: briefly("stale: {ttl: 7s}")
         )
-        let daemon = stack.daemon
+        let daemon = harness.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
-        try stack.emulator.misbehave("silent")
+        try harness.emulator.misbehave("silent")
         let reply = try staleAnswer(daemon, "www.example.com")
         #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
         #expect(reply.answers.map(\.ttl) == [7, 7])
@@ -35,7 +35,7 @@ struct FreshnessTests {
         #expect(queries["by-source", "stale"].int == 1)
         #expect(queries["by-source"].sum == queries["total"].int)
 
-        try stack.emulator.misbehave()
+        try harness.emulator.misbehave()
         // The pending call ends after its hedge; then the vendor is called again.
         while try daemon.dig("www.example.com", "A").text.contains("EDE: 3") {}
         try daemon.stop()
@@ -43,14 +43,14 @@ struct FreshnessTests {
 
     @Test("with `stale: off` a failure is SERVFAIL, and the cached failure has EDE 13")
     func off() throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             route: "fallback: none\n    stale: off",
             vendor: "timeout: 200ms",
             settings: briefly()
         )
-        let daemon = stack.daemon
+        let daemon = harness.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
-        try stack.emulator.misbehave("status=500")
+        try harness.emulator.misbehave("status=500")
         var reply = try staleAnswer(daemon, "www.example.com")
         #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")
         // The failure is cached for 1 s, which a busy machine may miss.
@@ -63,10 +63,10 @@ struct FreshnessTests {
 
     @Test("a popular name is refreshed before it expires, over UDP and TCP")
     func prefetch() throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}"
         )
-        let daemon = stack.daemon
+        let daemon = harness.daemon
         var asked = 0
         while try daemon.stats()["refresh", "done"].int == 0 {
             asked += 1
@@ -77,7 +77,7 @@ struct FreshnessTests {
             )
             #expect(reply.data("A") == ["192.0.2.4"])
         }
-        #expect(try stack.emulator.lookups() == 2)
+        #expect(try harness.emulator.lookups() == 2)
         let stats = try daemon.stats()
         #expect(stats["queries", "by-source", "cache"].int == asked - 1, "no query waited")
         #expect(stats["refresh", "started"].int == 1)
@@ -86,10 +86,10 @@ struct FreshnessTests {
 
     @Test("prefetch names are resolved at the start")
     func names() throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             settings: "cache: {prefetch: {names: [www.example.com, three.example.org]}}"
         )
-        let daemon = stack.daemon
+        let daemon = harness.daemon
         while try daemon.stats()["refresh", "done"].int ?? 0 < 3 {}
         for (name, type) in [
             ("www.example.com", "A"), ("www.example.com", "AAAA"), ("three.example.org", "A"),
@@ -98,14 +98,14 @@ struct FreshnessTests {
         }
         let stats = try daemon.stats()
         #expect(stats["queries", "by-source", "cache"].int == 3)
-        #expect(try stack.emulator.lookups() == 1)
+        #expect(try harness.emulator.lookups() == 1)
         try daemon.stop()
     }
 
     @Test("a softly flushed entry is resolved again, and is the stale answer if that fails")
     func softly() throws {
-        let stack = try ProgramHarness(route: "fallback: none")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(route: "fallback: none")
+        let daemon = harness.daemon
         for name in ["www.example.com", "four.example.com"] {
             #expect(try daemon.dig(name, "A").status == "NOERROR")
         }
@@ -114,9 +114,9 @@ struct FreshnessTests {
                 == "marked 2 entries stale\n"
         )
         #expect(try daemon.dig("www.example.com", "A").answers.map(\.ttl) == [300, 300])
-        #expect(try stack.emulator.lookups() == 3)
+        #expect(try harness.emulator.lookups() == 3)
 
-        try stack.emulator.misbehave("status=500")
+        try harness.emulator.misbehave("status=500")
         #expect(try daemon.control("flush", "--soft", "--all").status == 0)
         let reply = try daemon.dig("www.example.com", "A")
         #expect(
@@ -128,8 +128,8 @@ struct FreshnessTests {
 
     @Test("flush --stale and --source remove exactly the matching entries")
     func selections() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         for name in ["www.example.com", "four.example.com", "three.example.org"] {
             #expect(try daemon.dig(name, "A").status == "NOERROR")
         }

@@ -43,8 +43,8 @@ struct HostileTests {
         accelerated mode: String,
         _ nastiness: (TestDaemon) throws -> Void
     ) throws {
-        let stack = try ProgramHarness(settings: "accelerate: {loopback: \(mode)}")
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(settings: "accelerate: {loopback: \(mode)}")
+        let daemon = harness.daemon
         try Self.check(daemon)
         let first = try Holding(daemon)
         try nastiness(daemon)

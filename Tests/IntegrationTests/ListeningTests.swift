@@ -135,8 +135,8 @@ struct ListeningTests {
 
     @Test("fifty concurrent queries for one name cost one vendor call")
     func merged() throws {
-        let stack = try ProgramHarness(faults: ["delay=300"])
-        let clients = try (0..<50).map { _ in try Socket(.datagram, to: stack.daemon.port) }
+        let harness = try ProgramHarness(faults: ["delay=300"])
+        let clients = try (0..<50).map { _ in try Socket(.datagram, to: harness.daemon.port) }
         for (number, client) in clients.enumerated() {
             try client.send(
                 RawMessage.query("www.example.com", type: number % 2 == 0 ? 1 : 28)
@@ -145,7 +145,7 @@ struct ListeningTests {
         for (number, client) in clients.enumerated() {
             #expect(RawMessage.answers(try client.receive()) == (number % 2 == 0 ? 2 : 1))
         }
-        #expect(try stack.emulator.lookups() == 1)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 1)
+        try harness.daemon.stop()
     }
 }

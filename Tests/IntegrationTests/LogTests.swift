@@ -41,15 +41,15 @@ private final class TestJournal: Sendable {
 struct LogTests {
     @Test("the query log has one line per query, over UDP and TCP")
     func queries() throws {
-        let stack = try ProgramHarness(settings: "log: {queries: true}")
+        let harness = try ProgramHarness(settings: "log: {queries: true}")
         let names = ["www.example.com", "four.example.com", "three.example.org"]
         for name in names {
-            _ = try stack.daemon.dig(name, "A")
-            _ = try stack.daemon.dig(name, "A", "+tcp")
+            _ = try harness.daemon.dig(name, "A")
+            _ = try harness.daemon.dig(name, "A", "+tcp")
         }
         // The daemon logs the remaining queries when it stops.
-        try stack.daemon.stop()
-        let lines = stack.daemon.program.errorText.split(separator: "\n").filter {
+        try harness.daemon.stop()
+        let lines = harness.daemon.program.errorText.split(separator: "\n").filter {
             $0.contains("info: query ")
         }
         #expect(lines.count == 2 * names.count)
@@ -71,7 +71,7 @@ struct LogTests {
 
     @Test("control characters, quotes and line ends in names cannot forge log fields or lines")
     func hostile() throws {
-        let stack = try ProgramHarness(settings: "log: {queries: true}")
+        let harness = try ProgramHarness(settings: "log: {queries: true}")
         let labels = [
             "\u{1B}[2J\u{1B}]0;owned\u{7}", "a\nhttpdnsd: error", "x level=critical", "\u{202E}txt",
             "\"quoted\" \\", "\u{0}\u{7F}\u{9B}31m",
@@ -80,14 +80,14 @@ struct LogTests {
             let octets = Array(label.utf8)
             var message = RawMessage.query("example.org")
             message.insert(contentsOf: [UInt8(octets.count)] + octets, at: 12)
-            let socket = try Socket(.datagram, to: stack.daemon.port)
+            let socket = try Socket(.datagram, to: harness.daemon.port)
             try socket.send(message)
             _ = try socket.receive()
         }
-        _ = try stack.daemon.dig("last.example.org", "A")
-        _ = try stack.daemon.program.line(with: "name=last.example.org.")
-        try stack.daemon.stop()
-        let text = stack.daemon.program.errorText
+        _ = try harness.daemon.dig("last.example.org", "A")
+        _ = try harness.daemon.program.line(with: "name=last.example.org.")
+        try harness.daemon.stop()
+        let text = harness.daemon.program.errorText
         let isHarmless = text.unicodeScalars.allSatisfy {
             $0 == "\n" || (0x20...0x7E).contains($0.value)
         }
@@ -106,17 +106,17 @@ struct LogTests {
         .timeLimit(.minutes(15))
     )
     func failures() throws {
-        let stack = try ProgramHarness(firstFaults: ["status=500"])
-        for number in 0..<3 { _ = try stack.daemon.dig("\(number).many.example.com", "A") }
-        let line = try stack.daemon.program.line(with: "warning: vendor tencent: ")
-        #expect(line.contains("trying \(stack.emulator.address)"), "\(line)")
+        let harness = try ProgramHarness(firstFaults: ["status=500"])
+        for number in 0..<3 { _ = try harness.daemon.dig("\(number).many.example.com", "A") }
+        let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
+        #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
         // SIGUSR1 prints the recorder, which also has the lines that were not logged.
-        stack.daemon.program.send(SIGUSR1)
-        _ = try stack.daemon.program.line(with: "not answered from the cache: 3")
-        _ = try stack.daemon.program.line(with: "name=2.many.example.com.")
-        try stack.daemon.stop()
-        let lines = stack.daemon.program.errorText.split(separator: "\n")
+        harness.daemon.program.send(SIGUSR1)
+        _ = try harness.daemon.program.line(with: "not answered from the cache: 3")
+        _ = try harness.daemon.program.line(with: "name=2.many.example.com.")
+        try harness.daemon.stop()
+        let lines = harness.daemon.program.errorText.split(separator: "\n")
         let told = lines.filter { $0.contains("warning: vendor tencent: ") }
         #expect(told.count { !$0.contains("| ") } == 1)
         #expect(told.count { $0.contains("info: | ") } == 3)
@@ -124,11 +124,11 @@ struct LogTests {
 
     @Test("a refused account is logged with the time of the next attempt")
     func refused() throws {
-        let stack = try ProgramHarness(faults: ["status=403"])
-        _ = try stack.daemon.dig("www.example.com", "A")
-        let line = try stack.daemon.program.line(with: "account refused")
+        let harness = try ProgramHarness(faults: ["status=403"])
+        _ = try harness.daemon.dig("www.example.com", "A")
+        let line = try harness.daemon.program.line(with: "account refused")
         #expect(line.contains("next attempt in 300 s"), "\(line)")
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("the JSON format writes one object per line, and a reload changes the format")

@@ -82,17 +82,17 @@ struct MetricsTests {
     func live() throws {
         let scratch = try Scratch()
         let path = scratch.file("metrics.sock")
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             vendor: "budget: {calls-per-day: 100}",
             settings: "metrics: {listen: [\"127.0.0.1:0\", \(path)]}"
         )
-        let url = try Self.url(stack.daemon)
+        let url = try Self.url(harness.daemon)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
         #expect(mode as? Int == 0o660)
-        for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
-        _ = try stack.daemon.dig("three.example.org", "A", "+tcp")
-        _ = try stack.daemon.dig("nowhere.example.org", "A")
-        _ = try stack.daemon.control("stats", "--reset")
+        for _ in 0..<3 { _ = try harness.daemon.dig("www.example.com", "A") }
+        _ = try harness.daemon.dig("three.example.org", "A", "+tcp")
+        _ = try harness.daemon.dig("nowhere.example.org", "A")
+        _ = try harness.daemon.control("stats", "--reset")
         let plain = try Scrape([url], in: scratch)
         let open = try Scrape(Self.open + [url], in: scratch)
         let local = try Scrape(["--unix-socket", path, "http://httpdnsd/metrics"], in: scratch)
@@ -122,26 +122,26 @@ struct MetricsTests {
             #expect(scrape.sum("httpdnsd_upstream_server_state", "state=up") == 1)
             #expect(scrape.sum("process_open_fds") > 5)
         }
-        _ = try stack.daemon.control("pause", "tencent")
+        _ = try harness.daemon.control("pause", "tencent")
         let paused = try Scrape([url], in: scratch)
         #expect(paused.sum("httpdnsd_vendor_state", "state=paused") == 1)
         #expect(paused.sum("httpdnsd_vendor_resting", "reason=operator") == 1)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
     @Test("every metric in the Grafana dashboard exists")
     func dashboard() throws {
         let scratch = try Scratch()
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             firstFaults: ["status=500"],
             vendor: "budget: {calls-per-day: 100}",
             settings:
                 "metrics: {listen: \"127.0.0.1:0\"}\ncache: {snapshot: \(scratch.file("cache"))}"
         )
-        let url = try Self.url(stack.daemon)
-        _ = try stack.daemon.dig("www.example.com", "A")
-        _ = try stack.daemon.dig("other.example.net", "A")
+        let url = try Self.url(harness.daemon)
+        _ = try harness.daemon.dig("www.example.com", "A")
+        _ = try harness.daemon.dig("other.example.net", "A")
         let scrape = try Scrape([url], in: scratch)
         // The health probe after the failure fails at the same server.
         let failures = scrape.sum("httpdnsd_vendor_server_failures_total")
@@ -165,7 +165,7 @@ struct MetricsTests {
             #expect(opens == query.count { ")]}".contains($0) }, "\(query)")
         }
         #expect(named.count > 15)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("only GET and HEAD of /metrics are answered, with size and connection limits")

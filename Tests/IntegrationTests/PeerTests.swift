@@ -15,7 +15,7 @@ struct PeerTests {
     }
 
     /// A random query and its transport.
-    private struct Inquiry: CustomStringConvertible {
+    private struct PeerQuery: CustomStringConvertible {
         let message: Message
         let isStream: Bool
 
@@ -81,9 +81,9 @@ struct PeerTests {
             datagrams = try Socket(.datagram, to: port)
         }
 
-        func reply(to inquiry: Inquiry) throws -> [UInt8] {
-            let octets = inquiry.message.encoded()
-            guard inquiry.isStream else {
+        func reply(to sample: PeerQuery) throws -> [UInt8] {
+            let octets = sample.message.encoded()
+            guard sample.isStream else {
                 try datagrams.send(octets)
                 return try datagrams.receive()
             }
@@ -107,20 +107,20 @@ struct PeerTests {
         var explained: [Difference: Int] = [:]
         var unexplained = 0
         for number in 0..<count {
-            let inquiry = try Inquiry(&zone, &random, id: UInt16(truncatingIfNeeded: number))
-            let first = try ours.reply(to: inquiry)
-            let second = try theirs.reply(to: inquiry)
+            let sample = try PeerQuery(&zone, &random, id: UInt16(truncatingIfNeeded: number))
+            let first = try ours.reply(to: sample)
+            let second = try theirs.reply(to: sample)
             let (our, their) = (try Message(parsing: first), try Message(parsing: second))
-            check(our, first, inquiry)
+            check(our, first, sample)
             guard Told(our) != Told(their) else { continue }
-            let original = try Message(parsing: source.reply(to: inquiry))
-            let question = inquiry.message.questions[0]
+            let original = try Message(parsing: source.reply(to: sample))
+            let question = sample.message.questions[0]
             if let difference = Difference(question, our, their, original) {
                 explained[difference, default: 0] += 1
             } else {
                 unexplained += 1
                 if unexplained <= 10 {
-                    Issue.record("\(number): \(inquiry)\nwe:   \(Told(our))\nthey: \(Told(their))")
+                    Issue.record("\(number): \(sample)\nwe:   \(Told(our))\nthey: \(Told(their))")
                 }
             }
         }
@@ -133,23 +133,23 @@ struct PeerTests {
     }
 
     /// Checks the properties that every reply must have.
-    private func check(_ reply: Message, _ octets: [UInt8], _ inquiry: Inquiry) {
-        let query = inquiry.message
+    private func check(_ reply: Message, _ octets: [UInt8], _ sample: PeerQuery) {
+        let query = sample.message
         let limit =
-            inquiry.isStream
+            sample.isStream
             ? 65_535 : query.edns.map { min(max(Int($0.udpPayloadSize), 512), 1_232) } ?? 512
-        #expect(octets.count <= limit, "\(inquiry)")
+        #expect(octets.count <= limit, "\(sample)")
         #expect(
             reply.questions.map(\.name.octets) == query.questions.map(\.name.octets),
-            "\(inquiry)"
+            "\(sample)"
         )
-        #expect(reply.header.id == query.header.id, "\(inquiry)")
-        #expect(reply.header.isResponse && reply.header.recursionAvailable, "\(inquiry)")
-        #expect(!reply.header.isAuthoritative && !reply.header.zero, "\(inquiry)")
-        #expect(!reply.header.authenticData, "\(inquiry)")
-        #expect(!(inquiry.isStream && reply.header.isTruncated), "\(inquiry)")
-        #expect((reply.edns == nil) == (query.edns == nil), "\(inquiry)")
-        #expect((reply.edns?.dnssecOK ?? false) == (query.edns?.dnssecOK ?? false), "\(inquiry)")
+        #expect(reply.header.id == query.header.id, "\(sample)")
+        #expect(reply.header.isResponse && reply.header.recursionAvailable, "\(sample)")
+        #expect(!reply.header.isAuthoritative && !reply.header.zero, "\(sample)")
+        #expect(!reply.header.authenticData, "\(sample)")
+        #expect(!(sample.isStream && reply.header.isTruncated), "\(sample)")
+        #expect((reply.edns == nil) == (query.edns == nil), "\(sample)")
+        #expect((reply.edns?.dnssecOK ?? false) == (query.edns?.dnssecOK ?? false), "\(sample)")
     }
 }
 

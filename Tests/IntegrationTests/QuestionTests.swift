@@ -6,9 +6,9 @@ import Testing
 struct QuestionTests {
     @Test("explain predicts route, cache result and cost without any traffic")
     func prediction() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
-        let before = try stack.emulator.lookups()
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
+        let before = try harness.emulator.lookups()
         let dry = try JSON(daemon.control("explain", "www.example.com", "--json").output)
         let place = try #require(dry["route", "place"].string)
         #expect(place.contains(".yaml:"), "\(place)")
@@ -22,17 +22,17 @@ struct QuestionTests {
         #expect(dry["steps"].array[4]["result"].string == "miss")
         #expect(dry["cost", "billable-calls"].int == 1 && dry["cost", "vendor"].string == "tencent")
         #expect(dry["answer"].value == nil && dry["live"].value == nil)
-        #expect(try stack.emulator.lookups() == before)
+        #expect(try harness.emulator.lookups() == before)
 
         #expect(try daemon.dig("www.example.com", "A").status == "NOERROR")
-        #expect(try stack.emulator.lookups() == before + 1)
+        #expect(try harness.emulator.lookups() == before + 1)
         let held = try JSON(daemon.control("explain", "www.example.com", "AAAA", "--json").output)
         #expect(held["answer", "source"].string == "cache")
         #expect(held["answer", "records"].array.map(\.string) == ["2001:db8::1"])
         #expect(held["cost", "billable-calls"].int == 0)
         #expect(held["cost", "next-billable-calls"].int == 1)
         #expect(try #require(held["cost", "next-seconds"].int) <= 225, "75 % of 300 s")
-        #expect(try stack.emulator.lookups() == before + 1)
+        #expect(try harness.emulator.lookups() == before + 1)
         let text = try daemon.control("explain", "www.example.com").output
         #expect(text.contains("\(place) `example.com`") && text.contains("hit: noerror"))
         try daemon.stop()
@@ -43,8 +43,8 @@ struct QuestionTests {
         arguments: [VendorText.Channel.https, .aes]
     )
     func live(_ channel: VendorText.Channel) throws {
-        let stack = try ProgramHarness(channel, firstFaults: ["status=500"])
-        let daemon = stack.daemon
+        let harness = try ProgramHarness(channel, firstFaults: ["status=500"])
+        let daemon = harness.daemon
         let end = try daemon.control("explain", "www.example.com", "--live", "--json")
         #expect(end.status == 0, "\(end.errors)")
         let report = try JSON(end.output)["live"]
@@ -78,9 +78,9 @@ struct QuestionTests {
 
     @Test("resolve resolves all names in order, and its exit code says whether all were found")
     func resolve() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
-        let before = try stack.emulator.lookups()
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
+        let before = try harness.emulator.lookups()
         let good = try daemon.control(
             "resolve",
             "--json",
@@ -99,7 +99,7 @@ struct QuestionTests {
         #expect(results[0]["records"].array.count == 2 && results[0]["ttl-seconds"].int == 300)
         #expect(results[3]["rcode"].string == "nodata")
         #expect(results[4]["source"].string == "upstream")
-        #expect(try stack.emulator.lookups() == before + 2, "one call for both families")
+        #expect(try harness.emulator.lookups() == before + 2, "one call for both families")
 
         let bad = try daemon.control("resolve", "www.example.com", "nowhere.example.org", "A")
         #expect(bad.status == 1 && bad.output.contains("nxdomain"))
@@ -111,8 +111,8 @@ struct QuestionTests {
 
     @Test("dump prints every entry, as lines or as JSON")
     func dump() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         let names = (0..<100).map { "n\($0).many.example.com" }
         let filled = try run(
             Product.control,

@@ -272,49 +272,49 @@ struct ReloadTests {
 
     @Test("a pending call ends normally when its vendor is changed or removed")
     func underWay() throws {
-        let scene = try Fixture("delay=1500")
+        let fixture = try Fixture("delay=1500")
         for (name, address, reload) in [
-            ("a.many.example.com", true, { try scene.reload("timeout: 1900ms") }),
-            ("b.many.example.com", true, { try scene.reloadWithoutVendor() }),
+            ("a.many.example.com", true, { try fixture.reload("timeout: 1900ms") }),
+            ("b.many.example.com", true, { try fixture.reloadWithoutVendor() }),
         ] as [(String, Bool, () throws -> String)] {
-            let socket = try Socket(.datagram, to: scene.daemon.port)
-            let before = try scene.emulator.lookups()
+            let socket = try Socket(.datagram, to: fixture.daemon.port)
+            let before = try fixture.emulator.lookups()
             try socket.send(RawMessage.query(name))
-            while try scene.emulator.lookups() == before {}
+            while try fixture.emulator.lookups() == before {}
             let said = try reload()
             #expect(said.contains("vendors.tencent"), "\(said)")
             let reply = try socket.receive()
             #expect(address == (reply.suffix(4) == [192, 0, 2, 77]), "\(name) \(reply)")
         }
         // The result of the removed vendor is not cached, and the upstream answers differently.
-        #expect(try scene.daemon.cached("b.many.example.com", "A").isEmpty)
-        #expect(try scene.daemon.dig("b.many.example.com").status == "NXDOMAIN")
-        try scene.daemon.stop()
+        #expect(try fixture.daemon.cached("b.many.example.com", "A").isEmpty)
+        #expect(try fixture.daemon.dig("b.many.example.com").status == "NXDOMAIN")
+        try fixture.daemon.stop()
     }
 
     @Test("a reload keeps pauses, counters and cache entries of a vendor")
     func vendor() throws {
-        let scene = try Fixture()
-        #expect(try scene.daemon.dig("www.example.com").data("A").count == 2)
-        #expect(try scene.daemon.control("pause", "tencent").status == 0)
+        let fixture = try Fixture()
+        #expect(try fixture.daemon.dig("www.example.com").data("A").count == 2)
+        #expect(try fixture.daemon.control("pause", "tencent").status == 0)
         for options in ["", "timeout: 1s", "timeout: 1s"] {
-            _ = try scene.reload(options, "cache: {maximum-ttl: 2d}")
-            let status = try JSON(scene.daemon.control("status", "--json").output)
+            _ = try fixture.reload(options, "cache: {maximum-ttl: 2d}")
+            let status = try JSON(fixture.daemon.control("status", "--json").output)
             #expect(status["vendors"].array.first?["state"].string == "paused", "\(options)")
-            #expect(try scene.stats()["billable-calls"].int == 1, "\(options)")
-            #expect(try scene.daemon.cached("www.example.com", "A").count == 1, "\(options)")
+            #expect(try fixture.stats()["billable-calls"].int == 1, "\(options)")
+            #expect(try fixture.daemon.cached("www.example.com", "A").count == 1, "\(options)")
         }
-        #expect(try scene.daemon.control("resume", "tencent").status == 0)
-        #expect(try scene.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        #expect(try scene.stats()["billable-calls"].int == 2)
+        #expect(try fixture.daemon.control("resume", "tencent").status == 0)
+        #expect(try fixture.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        #expect(try fixture.stats()["billable-calls"].int == 2)
         // Another client subnet: the cached answers were selected for the old one.
-        let said = try scene.reload("client-subnet: 203.0.113.7")
+        let said = try fixture.reload("client-subnet: 203.0.113.7")
         #expect(said.contains("+ vendors.tencent.client-subnet: 203.0.113.7"), "\(said)")
         #expect(said.contains("removed from the cache"), "\(said)")
-        #expect(try scene.daemon.cached("www.example.com", "A").isEmpty)
-        #expect(try scene.daemon.dig("www.example.com").data("A").count == 2)
-        #expect(try scene.stats()["billable-calls"].int == 3)
-        try scene.daemon.stop()
+        #expect(try fixture.daemon.cached("www.example.com", "A").isEmpty)
+        #expect(try fixture.daemon.dig("www.example.com").data("A").count == 2)
+        #expect(try fixture.stats()["billable-calls"].int == 3)
+        try fixture.daemon.stop()
     }
 
     @Test("a reload changes allow, log and hosts, and reports settings that need a restart")

@@ -41,11 +41,11 @@ struct StatsTests {
 
     @Test("each query is counted once by source, once by RCODE and once by transport")
     func partition() throws {
-        let stack = try ProgramHarness()
+        let harness = try ProgramHarness()
         var sources: [String: Int] = [:]
         var outcomes: [String: Int] = [:]
         let sockets = try [
-            Socket(.datagram, to: stack.daemon.port), Socket(.stream, to: stack.daemon.port),
+            Socket(.datagram, to: harness.daemon.port), Socket(.stream, to: harness.daemon.port),
         ]
         for (number, socket) in sockets.enumerated() {
             for (id, sample) in Self.samples.enumerated() {
@@ -76,7 +76,7 @@ struct StatsTests {
         sources["cache", default: 0] += 1
         outcomes["noerror", default: 0] += 1
 
-        let stats = try stack.daemon.stats()
+        let stats = try harness.daemon.stats()
         let queries = stats["queries"]
         let total = 2 * Self.samples.count + 1
         #expect(queries["total"].int == total)
@@ -93,13 +93,13 @@ struct StatsTests {
         #expect(queries["by-transport", "tcp"].int == Self.samples.count)
         #expect(stats["packets", "ignored"].int == 2)
         #expect(stats["cache", "hits"].int == queries["by-source", "cache"].int)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("every query of two concurrent clients is counted")
     func load() throws {
-        let stack = try ProgramHarness()
-        let clients = try (0..<2).map { _ in try Socket(.datagram, to: stack.daemon.port) }
+        let harness = try ProgramHarness()
+        let clients = try (0..<2).map { _ in try Socket(.datagram, to: harness.daemon.port) }
         for client in clients { try client.send(RawMessage.query("www.example.com")) }
         for client in clients { _ = try client.receive() }
         var generator = Seeded(7)
@@ -113,27 +113,27 @@ struct StatsTests {
             }
             for client in clients { _ = try client.receive() }
         }
-        let stats = try stack.daemon.stats()
+        let stats = try harness.daemon.stats()
         let total = 2 + 2 * rounds
         #expect(stats["queries", "total"].int == total)
         for table in ["by-source", "by-rcode", "by-transport"] {
             #expect(stats["queries", table].sum == total, "\(table)")
         }
         #expect(stats["latency", "client", "count"].int == total)
-        #expect(try stack.emulator.lookups() == 1)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 1)
+        try harness.daemon.stop()
     }
 
     @Test("after a reset the counters start from zero")
     func reset() throws {
-        let stack = try ProgramHarness()
-        _ = try stack.daemon.dig("www.example.com", "A")
-        let before = try stack.daemon.control("stats", "--reset", "--json")
+        let harness = try ProgramHarness()
+        _ = try harness.daemon.dig("www.example.com", "A")
+        let before = try harness.daemon.control("stats", "--reset", "--json")
         #expect(try JSON(before.output)["queries", "total"].int == 1)
-        _ = try stack.daemon.dig("www.example.com", "A")
-        let stats = try stack.daemon.stats()
+        _ = try harness.daemon.dig("www.example.com", "A")
+        let stats = try harness.daemon.stats()
         #expect(stats["queries", "total"].int == 1)
         #expect(stats["queries", "by-source", "cache"].int == 1)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 }

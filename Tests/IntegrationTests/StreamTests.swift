@@ -5,8 +5,8 @@ import Testing
 struct StreamTests {
     @Test("twenty queries in one segment are all answered, with one vendor call")
     func pipeline() throws {
-        let stack = try ProgramHarness()
-        let client = try Socket(.stream, to: stack.daemon.port)
+        let harness = try ProgramHarness()
+        let client = try Socket(.stream, to: harness.daemon.port)
         let ids = Set<UInt16>(1...20)
         try client.sendFramed(
             ids.map { id in
@@ -21,8 +21,8 @@ struct StreamTests {
             answered.insert(RawMessage.id(reply))
         }
         #expect(answered == ids)
-        #expect(try stack.emulator.lookups() == 1)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 1)
+        try harness.daemon.stop()
     }
 
     @Test("a slow miss does not delay a later hit (RFC 7766 §6.2.1.1)")
@@ -54,20 +54,20 @@ struct StreamTests {
 
     @Test("a slow vendor call does not delay the result of a later one")
     func overtakingVendor() throws {
-        let stack = try ProgramHarness(faults: ["delay=1000:name:www.example.com"])
-        let client = try Socket(.stream, to: stack.daemon.port)
+        let harness = try ProgramHarness(faults: ["delay=1000:name:www.example.com"])
+        let client = try Socket(.stream, to: harness.daemon.port)
         try client.sendFramed([
             RawMessage.query("www.example.com", id: 1), RawMessage.query("four.example.com", id: 2),
         ])
         let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
         #expect(ids == [2, 1])
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("a client that closed its sending side still gets its answers")
     func halfClosed() throws {
-        let stack = try ProgramHarness()
-        let client = try Socket(.stream, to: stack.daemon.port)
+        let harness = try ProgramHarness()
+        let client = try Socket(.stream, to: harness.daemon.port)
         try client.sendFramed([
             RawMessage.query("www.example.com", id: 1),
             RawMessage.query("three.example.org", id: 2),
@@ -76,16 +76,16 @@ struct StreamTests {
         let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
         #expect(Set(ids) == [1, 2])
         #expect(try client.receive().isEmpty, "the daemon closes its side")
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 
     @Test("a query that arrives octet by octet is answered")
     func trickling() throws {
-        let stack = try ProgramHarness()
-        let client = try Socket(.stream, to: stack.daemon.port)
+        let harness = try ProgramHarness()
+        let client = try Socket(.stream, to: harness.daemon.port)
         let query = RawMessage.query("www.example.com", id: 7)
         for octet in [0, UInt8(query.count)] + query { try client.send([octet]) }
         #expect(RawMessage.id(try client.receiveFramed()) == 7)
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 }

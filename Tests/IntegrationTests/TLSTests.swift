@@ -14,16 +14,16 @@ struct TLSTests {
 
     @Test("each vendor answers over HTTP/2 under its documented name", arguments: TLSVendor.all)
     func answers(_ vendor: TLSVendor) throws {
-        let stack = try TLSStack(vendor)
-        let reply = try stack.daemon.dig("www.example.com", "A")
+        let harness = try TLSHarness(vendor)
+        let reply = try harness.daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == Self.vendors, "\(reply.text)")
-        #expect(try stack.daemon.dig("www.example.com", "AAAA").data("AAAA") == ["2001:db8::1"])
-        let calls = try stack.emulator.calls()
+        #expect(try harness.daemon.dig("www.example.com", "AAAA").data("AAAA") == ["2001:db8::1"])
+        let calls = try harness.emulator.calls()
         #expect(calls["channels", vendor.channel].int == vendor.calls, "\(calls.value ?? "")")
         #expect(calls["lookups"].int == vendor.calls)
-        #expect(try stack.daemon.control("status").status == 0)
-        try stack.daemon.stop()
-        let log = try stack.front.stop()
+        #expect(try harness.daemon.control("status").status == 0)
+        try harness.daemon.stop()
+        let log = try harness.front.stop()
         #expect(log.map(\.httpVersion) == Array(repeating: "HTTP/2.0", count: vendor.calls))
         #expect(Set(log.map(\.connection)).count == 1)
         #expect(Set(log.map(\.host)) == [vendor.host])
@@ -37,18 +37,18 @@ struct TLSTests {
         var vendor = try #require(TLSVendor.alibaba.first { $0.settings.contains("api: \(api)") })
         let pin = "\ntls-name: resolvers.httpdns.aliyuncs.com"
         vendor.settings = vendor.settings.replacingOccurrences(of: pin, with: "")
-        let stack = try TLSStack(vendor, certificate: ["IP:203.107.1.1"])
+        let harness = try TLSHarness(vendor, certificate: ["IP:203.107.1.1"])
         for name in ["www", "four"] {
-            let reply = try stack.daemon.dig("\(name).example.com", "A")
+            let reply = try harness.daemon.dig("\(name).example.com", "A")
             #expect(reply.data("A").first?.hasPrefix("192.0.2.") == true, "\(reply.text)")
         }
-        #expect(try stack.emulator.lookups() == 2)
-        #expect(try stack.daemon.control("status").status == 0)
-        try stack.daemon.stop()
-        #expect(Set(try stack.front.stop().map(\.host)) == ["203.107.1.1"])
+        #expect(try harness.emulator.lookups() == 2)
+        #expect(try harness.daemon.control("status").status == 0)
+        try harness.daemon.stop()
+        #expect(Set(try harness.front.stop().map(\.host)) == ["203.107.1.1"])
 
         vendor.settings += pin
-        let pinned = try TLSStack(vendor, certificate: ["IP:203.107.1.1"])
+        let pinned = try TLSHarness(vendor, certificate: ["IP:203.107.1.1"])
         #expect(try pinned.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
         #expect(try pinned.emulator.lookups() == 0, "only the configured name is accepted")
         try pinned.daemon.stop()
@@ -69,36 +69,36 @@ struct TLSTests {
         [TLSVendor.tencent, .tencentByName, .google]
     )
     func impostor(_ impostor: Impostor, _ vendor: TLSVendor) throws {
-        let stack =
+        let harness =
             switch impostor {
             case .wrongName:
-                try TLSStack(vendor, certificate: ["DNS:else.example.net", "IP:127.0.0.2"])
-            case .unknownAuthority: try TLSStack(vendor, trusted: Authority())
-            case .expired: try TLSStack(vendor, isExpired: true)
+                try TLSHarness(vendor, certificate: ["DNS:else.example.net", "IP:127.0.0.2"])
+            case .unknownAuthority: try TLSHarness(vendor, trusted: Authority())
+            case .expired: try TLSHarness(vendor, isExpired: true)
             }
-        let reply = try stack.daemon.dig("www.example.com", "A")
+        let reply = try harness.daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == Self.upstreams, "\(reply.text)")
-        #expect(try stack.emulator.lookups() == 0, "the secret must not be sent")
-        let failures = try #require(try stack.daemon.stats()["vendors"].array.first)["failures"]
+        #expect(try harness.emulator.lookups() == 0, "the secret must not be sent")
+        let failures = try #require(try harness.daemon.stats()["vendors"].array.first)["failures"]
         #expect(failures["tls"].int ?? 0 >= 1)
-        let status = try stack.daemon.control("status", "--json")
+        let status = try harness.daemon.control("status", "--json")
         let server = try #require(
             try JSON(status.output)["vendors"].array.first?["servers"].array.first
         )
         let error = try #require(server["last-error"].string, "\(status.output)")
         #expect(error.hasPrefix("TLS failed: ") && error.contains(impostor.rawValue), "\(error)")
         #expect(status.status == 4)
-        #expect(try stack.daemon.control("status").output.contains("TLS failed: "))
-        try stack.daemon.stop()
+        #expect(try harness.daemon.control("status").output.contains("TLS failed: "))
+        try harness.daemon.stop()
     }
 
     @Test("SSL_CERT_FILE is trusted if `ca-file` is not set")
     func environment() throws {
-        let stack = try TLSStack(.google, hasFile: false)
-        let reply = try stack.daemon.dig("www.example.com", "A")
+        let harness = try TLSHarness(.google, hasFile: false)
+        let reply = try harness.daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == Self.vendors, "\(reply.text)")
-        try stack.daemon.stop()
-        let stranger = try TLSStack(.google, trusted: Authority(), hasFile: false)
+        try harness.daemon.stop()
+        let stranger = try TLSHarness(.google, trusted: Authority(), hasFile: false)
         #expect(try stranger.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
         try stranger.daemon.stop()
     }
@@ -113,13 +113,13 @@ struct TLSTests {
         ]
     )
     func version(setting: String, hasHTTP2: Bool, spoken: String) throws {
-        let stack = try TLSStack(.tencent, hasHTTP2: hasHTTP2, extra: "http: \(setting)")
+        let harness = try TLSHarness(.tencent, hasHTTP2: hasHTTP2, extra: "http: \(setting)")
         for name in ["www", "four"] {
-            let reply = try stack.daemon.dig("\(name).example.com", "A")
+            let reply = try harness.daemon.dig("\(name).example.com", "A")
             #expect(reply.data("A").first?.hasPrefix("192.0.2.") == true, "\(reply.text)")
         }
-        try stack.daemon.stop()
-        let log = try stack.front.stop()
+        try harness.daemon.stop()
+        let log = try harness.front.stop()
         #expect(log.map(\.httpVersion) == [spoken, spoken])
         #expect(Set(log.map(\.connection)).count == 1)
     }
@@ -130,12 +130,12 @@ struct TLSTests {
     )
     func goingAway(version: String) throws {
         // After 20 requests nginx sends GOAWAY (RFC 9113 §6.8) or `Connection: close`.
-        let stack = try TLSStack(
+        let harness = try TLSHarness(
             .google,
             requests: 20,
             extra: "http: \(version)\ntimeout: 4s\nhedge-after: 4s"
         )
-        let client = try Socket(.datagram, to: stack.daemon.port)
+        let client = try Socket(.datagram, to: harness.daemon.port)
         let names = 300
         // Portions of 50 queries fit into the socket buffers.
         for start in stride(from: 0, to: names, by: 50) {
@@ -150,12 +150,12 @@ struct TLSTests {
                 #expect(RawMessage.rcode(reply) == 0 && RawMessage.answers(reply) == 1)
             }
         }
-        let stats = try stack.daemon.stats()
+        let stats = try harness.daemon.stats()
         #expect(stats["queries", "by-source", "vendor"].int == names)
         let failures = try #require(stats["vendors"].array.first)["failures"]
         #expect(failures.sum == 0, "\(failures.value ?? "")")
-        try stack.daemon.stop()
-        let connections = Dictionary(grouping: try stack.front.stop(), by: \.connection)
+        try harness.daemon.stop()
+        let connections = Dictionary(grouping: try harness.front.stop(), by: \.connection)
         #expect(connections.values.allSatisfy { $0.count <= 20 })
     }
 }

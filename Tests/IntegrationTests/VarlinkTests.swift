@@ -53,11 +53,11 @@ struct VarlinkTests {
 
     @Test("a Python client can call every method and finds every declared result")
     func everyMethod() throws {
-        let stack = try ProgramHarness()
-        _ = try stack.daemon.dig("www.example.com", "A")
-        let client = try Child("python3", ["-c", Self.program, stack.daemon.socket])
+        let harness = try ProgramHarness()
+        _ = try harness.daemon.dig("www.example.com", "A")
+        let client = try Child("python3", ["-c", Self.program, harness.daemon.socket])
         let end = try client.end(within: 60)
-        #expect(end.status == 0, "\(end.errors)\(stack.daemon.program.errorText)")
+        #expect(end.status == 0, "\(end.errors)\(harness.daemon.program.errorText)")
         let methods = end.output.split(separator: "\n").map(String.init)
         let verbs = [
             "Status", "Stats", "Flush", "Lookup", "Top", "Watch", "Pause", "Resume", "Reload",
@@ -68,8 +68,8 @@ struct VarlinkTests {
         #expect(Set(methods).count == methods.count)
         // All changes were reverted or had no effect.
         #expect(
-            try JSON(stack.daemon.control("status", "--json").output)["state"].string == "ready"
+            try JSON(harness.daemon.control("status", "--json").output)["state"].string == "ready"
         )
-        try stack.daemon.stop()
+        try harness.daemon.stop()
     }
 }

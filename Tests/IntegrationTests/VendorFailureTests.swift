@@ -5,10 +5,10 @@ import Testing
 struct VendorFailureTests {
     @Test("an unreachable vendor is replaced by the cache, then by the upstream")
     func gone() throws {
-        let stack = try ProgramHarness()
-        let daemon = stack.daemon
+        let harness = try ProgramHarness()
+        let daemon = harness.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
-        try stack.emulator.program.stop()
+        try harness.emulator.program.stop()
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         #expect(try daemon.dig("www.example.com", "AAAA").data("AAAA") == ["2001:db8::1"])
         #expect(try daemon.control("flush", "--all").status == 0)
@@ -23,24 +23,24 @@ struct VendorFailureTests {
         // silent.
         let first = try Socket(.stream, bound: true)
         if !isDead { try first.listen() }
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             deadServers: ["127.0.0.1:\(first.port)"],
             vendor: "timeout: 500ms"
         )
-        let reply = try stack.daemon.dig("www.example.com", "A")
+        let reply = try harness.daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
-        #expect(try stack.emulator.lookups() == 1)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 1)
+        try harness.daemon.stop()
     }
 
     @Test("a vendor is used again after its recovery")
     func back() throws {
-        let stack = try ProgramHarness(vendor: "timeout: 500ms")
-        try stack.emulator.misbehave("status=500")
-        #expect(try stack.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
-        try stack.emulator.misbehave()
-        #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        #expect(try stack.daemon.control("status").status == 0)
-        try stack.daemon.stop()
+        let harness = try ProgramHarness(vendor: "timeout: 500ms")
+        try harness.emulator.misbehave("status=500")
+        #expect(try harness.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        try harness.emulator.misbehave()
+        #expect(try harness.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        #expect(try harness.daemon.control("status").status == 0)
+        try harness.daemon.stop()
     }
 }

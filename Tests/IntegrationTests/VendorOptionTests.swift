@@ -10,18 +10,18 @@ struct VendorOptionTests {
         [("off", "--require-expiry"), ("on", "--refuse-expiry")]
     )
     func otherForm(channel: VendorText.Channel, account: (setting: String, wants: String)) throws {
-        let stack = try ProgramHarness(
+        let harness = try ProgramHarness(
             channel,
             vendor: "auth-expiry: \(account.setting)",
             emulator: [account.wants]
         )
-        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
-        #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        let channels = try stack.emulator.calls()["channels"]
+        #expect(try harness.daemon.dig("www.example.com", "A").data("A").count == 2)
+        #expect(try harness.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        let channels = try harness.emulator.calls()["channels"]
         #expect(channels["tencent-refused"].int == 1)
         #expect(channels.sum == 3)
-        #expect(try stack.daemon.control("status").status == 0)
-        try stack.daemon.stop()
+        #expect(try harness.daemon.control("status").status == 0)
+        try harness.daemon.stop()
     }
 
     @Test(
@@ -29,32 +29,32 @@ struct VendorOptionTests {
         arguments: [("on", "--require-expiry"), ("off", "--refuse-expiry")]
     )
     func configuredForm(setting: String, wants: String) throws {
-        let stack = try ProgramHarness(vendor: "auth-expiry: \(setting)", emulator: [wants])
-        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
-        #expect(try stack.emulator.calls()["channels"].keys == ["tencent-aes"])
-        try stack.daemon.stop()
+        let harness = try ProgramHarness(vendor: "auth-expiry: \(setting)", emulator: [wants])
+        #expect(try harness.daemon.dig("www.example.com", "A").data("A").count == 2)
+        #expect(try harness.emulator.calls()["channels"].keys == ["tencent-aes"])
+        try harness.daemon.stop()
     }
 
     @Test("with `on-exceeded: warn` calls continue after a warning")
     func warning() throws {
-        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
-        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
-        #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
-        _ = try stack.daemon.program.line(
+        let harness = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
+        #expect(try harness.daemon.dig("www.example.com", "A").data("A").count == 2)
+        #expect(try harness.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        _ = try harness.daemon.program.line(
             with: "vendor tencent: daily budget of 1 calls spent, ignoring"
         )
-        #expect(try stack.emulator.lookups() == 2)
-        #expect(try stack.daemon.control("status").status == 0)
-        try stack.daemon.stop()
+        #expect(try harness.emulator.lookups() == 2)
+        #expect(try harness.daemon.control("status").status == 0)
+        try harness.daemon.stop()
     }
 
     @Test("calls use the configured HTTP version", .needs(.nginx, .openssl))
     func version() throws {
         for (setting, version) in [("auto", "HTTP/2.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0")] {
-            let stack = try ProgramHarness(.https, vendor: "http: \(setting)")
-            #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
-            try stack.daemon.stop()
-            let log = try #require(try stack.front?.stop())
+            let harness = try ProgramHarness(.https, vendor: "http: \(setting)")
+            #expect(try harness.daemon.dig("www.example.com", "A").data("A").count == 2)
+            try harness.daemon.stop()
+            let log = try #require(try harness.front?.stop())
             #expect(log.map(\.httpVersion) == [version], "\(setting)")
         }
     }

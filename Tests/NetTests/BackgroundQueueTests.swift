@@ -41,7 +41,7 @@ struct BackgroundQueueTests {
     }
 
     @Test
-    func `the number of octets is limited too`() throws {
+    func `an item beyond the limit of octets is dropped`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 100, octetLimit: 10) {
             gate.handle($0, $1)

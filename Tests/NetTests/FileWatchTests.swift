@@ -62,62 +62,62 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that is created, written, replaced, removed and created again`() async throws {
-        let scene = try Fixture("hosts")
-        try await scene.expect { try $0.write("one", to: "hosts") }
-        try await scene.expect { try $0.write("two", to: "hosts") }
+    func `creating, writing, replacing and removing a file are each reported`() async throws {
+        let fixture = try Fixture("hosts")
+        try await fixture.expect { try $0.write("one", to: "hosts") }
+        try await fixture.expect { try $0.write("two", to: "hosts") }
         for round in 0..<3 {
-            try scene.write("round \(round)", to: "new")
-            try await scene.expect { try $0.rename("new", to: "hosts") }
-            try await scene.expect { try $0.remove("hosts") }
-            try await scene.expect { try $0.write("again", to: "hosts") }
+            try fixture.write("round \(round)", to: "new")
+            try await fixture.expect { try $0.rename("new", to: "hosts") }
+            try await fixture.expect { try $0.remove("hosts") }
+            try await fixture.expect { try $0.write("again", to: "hosts") }
         }
     }
 
     @Test
     @ServiceLoop
-    func `a file whose directory is created later, removed and created again`() async throws {
-        let scene = try Fixture("a/b/hosts")
+    func `creating and removing the file or a parent directory is reported`() async throws {
+        let fixture = try Fixture("a/b/hosts")
         for _ in 0..<2 {
-            try await scene.expect { try $0.makeFolder("a") }
-            try await scene.expect { try $0.makeFolder("a/b") }
-            try await scene.expect { try $0.write("one", to: "a/b/hosts") }
-            try await scene.expect { try $0.write("two", to: "a/b/hosts") }
-            try await scene.expect { try $0.remove("a/b/hosts") }
-            try await scene.expect { try $0.remove("a/b") }
-            try await scene.expect { try $0.remove("a") }
+            try await fixture.expect { try $0.makeFolder("a") }
+            try await fixture.expect { try $0.makeFolder("a/b") }
+            try await fixture.expect { try $0.write("one", to: "a/b/hosts") }
+            try await fixture.expect { try $0.write("two", to: "a/b/hosts") }
+            try await fixture.expect { try $0.remove("a/b/hosts") }
+            try await fixture.expect { try $0.remove("a/b") }
+            try await fixture.expect { try $0.remove("a") }
         }
     }
 
     @Test
     @ServiceLoop
-    func `a symbolic link and its target`() async throws {
-        let scene = try Fixture("hosts")
-        try scene.makeFolder("elsewhere")
-        try scene.write("one", to: "elsewhere/first")
-        try scene.write("one", to: "elsewhere/second")
-        try await scene.expect { try $0.link("hosts", to: "elsewhere/first") }
-        try await scene.expect { try $0.write("two", to: "elsewhere/first") }
-        try scene.write("three", to: "elsewhere/new")
-        try await scene.expect { try $0.rename("elsewhere/new", to: "elsewhere/first") }
-        try await scene.expect { try $0.write("four", to: "elsewhere/first") }
-        try scene.link("other", to: "elsewhere/second")
-        try await scene.expect { try $0.rename("other", to: "hosts") }
-        try await scene.expect { try $0.write("five", to: "elsewhere/second") }
+    func `a change of a symbolic link or of its target is reported`() async throws {
+        let fixture = try Fixture("hosts")
+        try fixture.makeFolder("elsewhere")
+        try fixture.write("one", to: "elsewhere/first")
+        try fixture.write("one", to: "elsewhere/second")
+        try await fixture.expect { try $0.link("hosts", to: "elsewhere/first") }
+        try await fixture.expect { try $0.write("two", to: "elsewhere/first") }
+        try fixture.write("three", to: "elsewhere/new")
+        try await fixture.expect { try $0.rename("elsewhere/new", to: "elsewhere/first") }
+        try await fixture.expect { try $0.write("four", to: "elsewhere/first") }
+        try fixture.link("other", to: "elsewhere/second")
+        try await fixture.expect { try $0.rename("other", to: "hosts") }
+        try await fixture.expect { try $0.write("five", to: "elsewhere/second") }
     }
 
     @Test
     @ServiceLoop
-    func `a new file with the inode of a removed one`() async throws {
-        let scene = try Fixture("hosts")
+    func `a new file is reported if it has the inode of a removed file`() async throws {
+        let fixture = try Fixture("hosts")
         for _ in 0..<20 {
             // Another watch still has the removed file when the new file gets its inode.
-            try scene.write("one", to: "old")
-            let other = try FileWatch("\(scene.folder)/old") {}
-            try scene.remove("old")
-            try await scene.expect { try $0.write("two", to: "hosts") }
-            try await scene.expect { try $0.write("three", to: "hosts") }
-            try await scene.expect { try $0.remove("hosts") }
+            try fixture.write("one", to: "old")
+            let other = try FileWatch("\(fixture.folder)/old") {}
+            try fixture.remove("old")
+            try await fixture.expect { try $0.write("two", to: "hosts") }
+            try await fixture.expect { try $0.write("three", to: "hosts") }
+            try await fixture.expect { try $0.remove("hosts") }
             withExtendedLifetime(other) {}
         }
     }
@@ -125,14 +125,14 @@ struct FileWatchTests {
     @Test
     @ServiceLoop
     func `a released watch sends no notifications`() async throws {
-        let scene = try Fixture("hosts")
+        let fixture = try Fixture("hosts")
         var told = 0
-        var other: FileWatch? = try FileWatch("\(scene.folder)/hosts") { told += 1 }
-        try await scene.expect { try $0.write("one", to: "hosts") }
+        var other: FileWatch? = try FileWatch("\(fixture.folder)/hosts") { told += 1 }
+        try await fixture.expect { try $0.write("one", to: "hosts") }
         #expect(other != nil)
         other = nil
         let before = told
-        try await scene.expect { try $0.write("two", to: "hosts") }
+        try await fixture.expect { try $0.write("two", to: "hosts") }
         #expect(told == before)
     }
 }

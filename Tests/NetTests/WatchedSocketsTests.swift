@@ -41,26 +41,26 @@ struct WatchedSocketsTests {
         async throws
     {
         let listener = try ListeningSocket()
-        let scene = Fixture()
+        let fixture = Fixture()
         // Other tests open and close sockets, so this repeats until the same number is assigned
         // twice.
         var descriptor: Int32
         repeat {
-            let old = try scene.open()
-            try scene.sockets.watch(old, .writable)
+            let old = try fixture.open()
+            try fixture.sockets.watch(old, .writable)
             close(old)
-            descriptor = try scene.open()
+            descriptor = try fixture.open()
             if descriptor != old {
-                scene.sockets.forget(old)
-                _ = scene.sockets.close(descriptor)
+                fixture.sockets.forget(old)
+                _ = fixture.sockets.close(descriptor)
             }
-        } while scene.sockets.all[descriptor] == nil
+        } while fixture.sockets.all[descriptor] == nil
         let connected = listener.address.withSockaddr { connect(descriptor, $0, $1) }
         try #require(connected == 0)
-        await scene.event()
-        #expect(scene.heard == [descriptor])
-        #expect(scene.sockets.all.isEmpty)
-        _ = scene.sockets.close(descriptor)
+        await fixture.event()
+        #expect(fixture.heard == [descriptor])
+        #expect(fixture.sockets.all.isEmpty)
+        _ = fixture.sockets.close(descriptor)
     }
 
     @ServiceLoop
@@ -68,21 +68,21 @@ struct WatchedSocketsTests {
     func `a socket that was closed without a report and has a duplicate is removed normally`()
         async throws
     {
-        let scene = Fixture()
+        let fixture = Fixture()
         let other = Fixture()
-        let descriptor = try scene.open()
+        let descriptor = try fixture.open()
         // A program that was started at this moment would have such a duplicate.
         let elsewhere = dup(descriptor)
         defer { close(elsewhere) }
-        try scene.sockets.watch(descriptor, .writable)
+        try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
-        scene.sockets.forget(descriptor)
+        fixture.sockets.forget(descriptor)
         // An unconnected socket is writable. If it were still watched, sd-event would get an event
         // for a freed source and end the process.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()
-        #expect(scene.heard == [])
+        #expect(fixture.heard == [])
         _ = other.sockets.close(witness)
     }
 }

@@ -182,7 +182,7 @@ struct AnswerTests {
         await harness.world.advance(by: .milliseconds(15))
         let second = harness.begin("www.example.com")
         let late = try await harness.answer(to: second)
-        #expect(second.errand.end.map { $0 - second.errand.start } == .milliseconds(5))
+        #expect(second.operation.end.map { $0 - second.operation.start } == .milliseconds(5))
         #expect(late.resolution.provenance.wasMerged)
         #expect(try await !harness.answer(to: first).resolution.provenance.wasMerged)
         #expect(harness.asked.map(\.whom) == ["tencent 1"])
@@ -195,7 +195,7 @@ struct AnswerTests {
         let first = harness.begin("www.example.com")
         let second = harness.begin("www.example.com")
         await harness.world.advance(by: .milliseconds(5))
-        first.errand.cancel()
+        first.operation.cancel()
         try await harness.expect(
             second,
             story: """

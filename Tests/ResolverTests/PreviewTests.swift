@@ -74,8 +74,8 @@ struct PreviewTests {
             return
         }
         #expect(try harness.hit(name, type) == nil)
-        let errand = harness.begin(name, type)
-        let answer = try await harness.answer(to: errand)
+        let operation = harness.begin(name, type)
+        let answer = try await harness.answer(to: operation)
         let told = harness.asked.dropFirst(asked).map(\.whom)
         if let own = decision.own {
             #expect(told.isEmpty && answer.rcode == own.answer.rcode)

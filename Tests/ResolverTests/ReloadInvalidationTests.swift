@@ -26,7 +26,7 @@ struct ReloadInvalidationTests {
     /// Vendors and upstreams by name, shared by two resolvers.
     @ServiceLoop
     private final class Fixture {
-        let world = World()
+        let world = Simulation()
         let cache: AnswerCache
         let book: HealthTable
         private var clients: [String: VendorClient] = [:]
@@ -251,24 +251,24 @@ struct ReloadInvalidationTests {
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {
-            let scene = Fixture()
-            let old = try scene.resolver(change.old)
-            let new = try scene.resolver(change.new, after: old)
+            let fixture = Fixture()
+            let old = try fixture.resolver(change.old)
+            let new = try fixture.resolver(change.new, after: old)
             let origins = old.origins
-            scene.store("a.example.com", .a, from: "a", origins)
-            scene.store("b.example.com", .a, from: "b", origins)
-            scene.store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
-            scene.store("mx.example.com", .mx, from: "one", origins)
-            scene.store("svc.example.com", .https, from: "one", origins)
-            scene.store("www.example.org", .a, from: "one", origins)
-            #expect(scene.left == Self.all)
+            fixture.store("a.example.com", .a, from: "a", origins)
+            fixture.store("b.example.com", .a, from: "b", origins)
+            fixture.store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
+            fixture.store("mx.example.com", .mx, from: "one", origins)
+            fixture.store("svc.example.com", .https, from: "one", origins)
+            fixture.store("www.example.org", .a, from: "one", origins)
+            #expect(fixture.left == Self.all)
             var sweep = new.takeOver(
                 from: old,
                 hosts: HostsTable(),
                 sameVendors: change.same ?? ["a", "b"]
             )
-            while sweep?.step(now: scene.world.now) ?? false {}
-            #expect(scene.left == change.kept, "\(change.testDescription)")
+            while sweep?.step(now: fixture.world.now) ?? false {}
+            #expect(fixture.left == change.kept, "\(change.testDescription)")
             #expect(
                 sweep?.count ?? 0 == Self.all.count - change.kept.count,
                 "\(change.testDescription)"
@@ -279,32 +279,32 @@ struct ReloadInvalidationTests {
     @Test("invalid answers are removed in steps, and newer answers stay")
     @ServiceLoop
     func steps() async throws {
-        let scene = Fixture()
-        let old = try scene.resolver(Side(vendors: ["a", "b"]))
-        let new = try scene.resolver(Side(vendors: ["b"]), after: old)
+        let fixture = Fixture()
+        let old = try fixture.resolver(Side(vendors: ["a", "b"]))
+        let new = try fixture.resolver(Side(vendors: ["b"]), after: old)
         for number in 0..<1_000 {
-            scene.store(try Name("n\(number).example.com"), .a, from: "a", old.origins)
+            fixture.store(try Name("n\(number).example.com"), .a, from: "a", old.origins)
         }
         let sweep = try #require(
             new.takeOver(from: old, hosts: HostsTable(), sameVendors: ["a", "b"])
         )
-        let errand = scene.world.begin { await sweep.finish(scene.world.clocks) }
-        await scene.world.advance(by: .zero)
+        let operation = fixture.world.begin { await sweep.finish(fixture.world.clocks) }
+        await fixture.world.advance(by: .zero)
         #expect(
-            (500..<1_000).contains(scene.left.count),
+            (500..<1_000).contains(fixture.left.count),
             "after one step other work has a turn"
         )
-        await scene.world.advance(by: .milliseconds(1))
-        #expect(scene.left.isEmpty)
-        scene.store("late.example.com", .a, from: "b", old.origins)
-        #expect(try await scene.world.value(of: errand) == 1_000)
-        #expect(scene.left == ["late.example.com A"])
+        await fixture.world.advance(by: .milliseconds(1))
+        #expect(fixture.left.isEmpty)
+        fixture.store("late.example.com", .a, from: "b", old.origins)
+        #expect(try await fixture.world.value(of: operation) == 1_000)
+        #expect(fixture.left == ["late.example.com A"])
     }
 
     @Test("an answer to an earlier query is cached only if it is valid under the new settings")
     @ServiceLoop
     func underWay() async throws {
-        let world = World()
+        let world = Simulation()
         let cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
         let one = ScriptedUpstream("one") { _ in }
         let two = ScriptedUpstream("two") { _ in }

@@ -51,8 +51,8 @@ struct StaleAnswerTests {
         await harness.world.advance(by: .milliseconds(200))
         let second = harness.begin("www.example.com")
         await harness.world.advance(by: .milliseconds(100))
-        #expect(first.errand.value != nil)
-        #expect(second.errand.value != nil)
+        #expect(first.operation.value != nil)
+        #expect(second.operation.value != nil)
         await harness.world.advance(by: .milliseconds(700))
         let before = harness.world.elapsed
         _ = try await harness.ask("www.example.com")

@@ -106,13 +106,13 @@ struct StaleExplorationTests {
             let now = harness.world.now
             for index in clients.indices {
                 let client = clients[index]
-                let waited = (client.asked.errand.end ?? now) - client.asked.errand.start
+                let waited = (client.asked.operation.end ?? now) - client.asked.operation.start
                 // No client waits beyond its deadline: 300 ms if there is a stale answer.
                 #expect(waited <= ResolverLimits.total + ResolverLimits.grain, "\(path)")
                 if client.hadStale {
                     #expect(waited <= .milliseconds(300) + ResolverLimits.grain, "\(path)")
                 }
-                guard let told = client.asked.errand.value, !client.isChecked else { continue }
+                guard let told = client.asked.operation.value, !client.isChecked else { continue }
                 clients[index].isChecked = true
                 // A client that could get a stale answer never gets a failure.
                 #expect(!client.hadStale || !told.isFailure, "\(path)")
@@ -138,8 +138,8 @@ struct StaleExplorationTests {
         /// The state that determines the future, without the servers' faults.
         var look: String {
             let now = harness.world.now
-            let waiting = clients.filter { $0.asked.errand.value == nil }
-                .map { "\(Self.age(now - $0.asked.errand.start)) \($0.hadStale)" }
+            let waiting = clients.filter { $0.asked.operation.value == nil }
+                .map { "\(Self.age(now - $0.asked.operation.start)) \($0.hadStale)" }
             let vendor = harness.vendors[0].statistics
             let servers = vendor.servers.map { "\($0.isCurrent) \($0.failuresInRow)" }
             // The time since expiry has no effect within a day.

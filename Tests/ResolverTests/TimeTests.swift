@@ -137,7 +137,7 @@ struct TimeTests {
             let type = Bool.random(using: &random) ? RecordType.a : .aaaa
             let asked = harness.begin("www.example.com", type)
             let answer = try await harness.answer(to: asked)
-            let took = try #require(asked.errand.end) - asked.errand.start
+            let took = try #require(asked.operation.end) - asked.operation.start
             #expect(took <= .milliseconds(4_800), "\(harness.faults)")
             #expect(answer.rcode == .noError || answer.rcode == .servFail, "\(harness.faults)")
             #expect(answer.answers.isEmpty == (answer.rcode == .servFail), "\(harness.faults)")

@@ -16,10 +16,10 @@ struct TraceTests {
         let trace = Trace()
         let (start, deadline) = (harness.world.now, harness.world.now + ResolverLimits.total)
         let query = Query(question: Question(name: name, type: .a))
-        let errand = harness.world.begin { [resolver = harness.resolver] in
+        let operation = harness.world.begin { [resolver = harness.resolver] in
             await resolver.resolve(query, deadline: deadline, trace: trace)
         }
-        _ = try await harness.world.value(of: errand)
+        _ = try await harness.world.value(of: operation)
         await harness.world.advance(by: .seconds(5))
         let attempts = trace.attempts.map { attempt in
             let status = attempt.transfer.map { " \($0.status)" } ?? ""
@@ -99,10 +99,10 @@ struct TraceTests {
         let trace = Trace()
         let query = Query(question: Question(name: "www.example.com", type: .a))
         let deadline = harness.world.now + ResolverLimits.total
-        let errand = harness.world.begin { [resolver = harness.resolver] in
+        let operation = harness.world.begin { [resolver = harness.resolver] in
             await resolver.resolve(query, deadline: deadline, trace: trace)
         }
-        _ = try await harness.world.value(of: errand)
+        _ = try await harness.world.value(of: operation)
         let request = try #require(trace.attempts.first?.request)
         #expect(request.hasPrefix("GET http"))
         let parameters = try #require(request.split(separator: "?").last).split(separator: "&")

@@ -66,8 +66,8 @@ struct MutationTests {
     func settings() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.settings = scenario.settings.replacingOccurrences(of: "kind:", with: "knid:")
-        let scene = scenario
-        let task = ServiceLoop.throwingTask { try await Player.play(scene) }
+        let fixture = scenario
+        let task = ServiceLoop.throwingTask { try await Player.play(fixture) }
         let error = await #expect(throws: (any Error).self) { try await task.value }
         #expect("\(try #require(error))".contains("\(Self.sample):"))
     }

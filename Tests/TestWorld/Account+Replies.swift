@@ -9,7 +9,7 @@ extension Account {
         _ zone: [String: Known],
         _ fault: Fault?,
         wallSeconds: Int64
-    ) throws -> World.Step {
+    ) throws -> Simulation.Step {
         switch fault {
         case nil: break
         case .silent(let isOld): return .silence(reused: isOld && !request.wantsFreshConnection)
@@ -39,7 +39,7 @@ extension Account {
         _ request: HTTPRequest,
         _ zone: [String: Known],
         at wallSeconds: Int64
-    ) throws -> World.Step {
+    ) throws -> Simulation.Step {
         guard try !accepts(request, at: wallSeconds) else {
             return .reply(try answer(to: request, zone))
         }

@@ -91,7 +91,9 @@ package enum Account: String, Sendable, CaseIterable {
     package func servers(_ count: Int) throws -> [SocketAddress] {
         try (1...count).map { number in
             let text = "192.0.2.\(base + number):\(self == .sealed ? 80 : 443)"
-            guard let address = SocketAddress(text) else { throw BadScene("\(text): no address") }
+            guard let address = SocketAddress(text) else {
+                throw FixtureError("\(text): no address")
+            }
             return address
         }
     }

@@ -254,7 +254,7 @@ package enum Samples {
     package static var dump: DumpReply {
         var entries = lookup.entries
         entries[0].records = ["192.0.2.10", "192.0.2.11"].map { "www.example.com. 18 IN A \($0)" }
-        entries[1].records = ["example.com. 30 IN SOA localhost. nobody.invalid. 1 2 3 4 5"]
+        entries[1].records = ["example.com. 30 IN SOA ns.example.com. admin.example.com. 1 2 3 4 5"]
         return DumpReply(entries: entries, total: 2)
     }
 

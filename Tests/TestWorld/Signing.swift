@@ -2,7 +2,7 @@
 import COpenSSL
 
 /// Error in the setup of a test.
-package struct BadScene: Error, CustomStringConvertible {
+package struct FixtureError: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) {
@@ -22,7 +22,7 @@ enum Hexadecimals {
         return try stride(from: 0, to: digits.count, by: 2).map { index in
             guard index + 1 < digits.count,
                 let octet = UInt8(String(digits[index...index + 1]), radix: 16)
-            else { throw BadScene("`\(text)` is not hexadecimal") }
+            else { throw FixtureError("`\(text)` is not hexadecimal") }
             return octet
         }
     }
@@ -49,7 +49,7 @@ enum HMAC {
                 code.count,
                 &count
             ) != nil, count == code.count
-        else { throw BadScene("OpenSSL has no HMAC-SHA256") }
+        else { throw FixtureError("OpenSSL has no HMAC-SHA256") }
         return code
     }
 }

@@ -26,7 +26,7 @@ package struct NothingHappens: Error {
     package init() {}
 }
 
-extension World {
+extension Simulation {
     /// Starts an operation without advancing the time.
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable @ServiceLoop () async -> Value

@@ -9,7 +9,7 @@ import Testing
 /// Scripted upstreams in virtual time, with a log of the queries to each.
 @ServiceLoop
 final class UpstreamHarness {
-    let world = World()
+    let world = Simulation()
 
     /// Server and time in milliseconds of each query: `one@0`, `two@400`.
     private(set) var asked: [String] = []
@@ -69,7 +69,7 @@ final class UpstreamHarness {
         within time: Duration = .milliseconds(4_800)
     ) async throws -> Result<String, UpstreamError> {
         let deadline = world.now + time
-        let errand = world.begin { () -> Result<String, UpstreamError> in
+        let operation = world.begin { () -> Result<String, UpstreamError> in
             do throws(UpstreamError) {
                 let reply = try await group.exchange(Self.query, deadline: deadline)
                 return .success(reply.upstream.name)
@@ -77,7 +77,7 @@ final class UpstreamHarness {
                 return .failure(error)
             }
         }
-        return try await world.value(of: errand)
+        return try await world.value(of: operation)
     }
 }
 

@@ -166,7 +166,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `if all servers back off, all are tried`() async throws {
+    func `if all servers are backed off, all are queried`() async throws {
         var isDown = true
         let step: (Int) -> ScriptedUpstream.Step = { _ in
             isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
@@ -317,7 +317,7 @@ struct UpstreamHealthTests {
 struct AttemptPlanTests {
     /// Checks the invariants of the plan for random orders of events.
     @Test(arguments: 0..<400)
-    func `tries are bounded and allowed, and the query ends`(_ seed: Int) throws {
+    func `in any order of events the plan keeps its limits and its deadline`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))
         let start = Instant(nanoseconds: 0) + .seconds(1_000)
         var now = start

@@ -6,7 +6,7 @@ import Testing
 @testable import httpdnsctl
 
 /// A machine with one problem, and the expected finding.
-struct Patient: Sendable, CustomTestStringConvertible {
+struct Fixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let machine: MachineFacts
     let check: Check
@@ -120,64 +120,64 @@ struct Patient: Sendable, CustomTestStringConvertible {
 
     /// Problems of the daemon.
     private static let daemon = [
-        Patient("not running", .daemon, .failure, "there is no socket") { $0.daemon = down },
-        Patient("degraded", .daemon, .warning, "degraded: no vendor") {
+        Fixture("not running", .daemon, .failure, "there is no socket") { $0.daemon = down },
+        Fixture("degraded", .daemon, .warning, "degraded: no vendor") {
             $0.daemon = status {
                 $0.state = .degraded
                 $0.problems = ["no vendor"]
             }
         },
-        Patient("another build", .version, .warning, "0.0.1") {
+        Fixture("another build", .version, .warning, "0.0.1") {
             $0.daemon = status { $0.version = "0.0.1" }
         },
-        Patient("inactive", .unit, .failure, "inactive") {
+        Fixture("inactive", .unit, .failure, "inactive") {
             $0.daemon = down
             $0.unit = .init(active: "inactive", enabled: "disabled")
         },
-        Patient("error in the settings", .unit, .failure, "corrected, systemctl restart httpdnsd") {
+        Fixture("error in the settings", .unit, .failure, "corrected, systemctl restart httpdnsd") {
             $0.daemon = down
             $0.unit = .init(active: "failed", enabled: "enabled", result: "exit-code", code: 2)
         },
-        Patient("start limit reached", .unit, .failure, "systemctl reset-failed 'httpdnsd*'") {
+        Fixture("start limit reached", .unit, .failure, "systemctl reset-failed 'httpdnsd*'") {
             $0.daemon = down
             $0.unit = .init("ActiveState=failed\nResult=signal\nExecMainStatus=9\n")
         },
-        Patient("failed", .unit, .failure, "failed") {
+        Fixture("failed", .unit, .failure, "failed") {
             $0.daemon = down
             $0.unit = .init(active: "failed", enabled: "enabled")
         },
-        Patient("started manually", .unit, .warning, "not as httpdnsd.service") {
+        Fixture("started manually", .unit, .warning, "not as httpdnsd.service") {
             $0.unit = .init(active: "inactive", enabled: "disabled")
         },
-        Patient("not started at boot", .unit, .warning, "does not start at boot") {
+        Fixture("not started at boot", .unit, .warning, "does not start at boot") {
             $0.unit = .init(active: "active", enabled: "disabled")
         },
-        Patient("open to all", .controlSocket, .warning, "all users") { $0.socket?.mode = 0o666 },
-        Patient("closed to this user", .controlSocket, .warning, "but not to you") {
+        Fixture("open to all", .controlSocket, .warning, "all users") { $0.socket?.mode = 0o666 },
+        Fixture("closed to this user", .controlSocket, .warning, "but not to you") {
             $0.socket?.isWritable = false
         },
-        Patient("wrong", .settings, .failure, "3:1: unknown key") {
+        Fixture("wrong", .settings, .failure, "3:1: unknown key") {
             $0.settings = .init(status: 2, output: "/etc/x.yaml:3:1: unknown key\n")
         },
-        Patient("missing credentials of the unit", .settings, .ok, "without credentials") {
+        Fixture("missing credentials of the unit", .settings, .ok, "without credentials") {
             $0.settings = .init(
                 status: 2,
                 output: "x:1:1: there are no credentials: $CREDENTIALS_DIRECTORY is not set\n"
             )
         },
-        Patient("unchecked credentials", .settings, .ok, "without credentials") {
+        Fixture("unchecked credentials", .settings, .ok, "without credentials") {
             $0.settings = .init(
                 status: 0,
                 output:
                     "warning: x:1:1: `t` is not checked: $CREDENTIALS_DIRECTORY is not set\nok\n"
             )
         },
-        Patient("none", .settings, .warning, "does not exist") { $0.hasSettings = false },
-        Patient("valid for the daemon", .settings, .ok, "and in force") {
+        Fixture("none", .settings, .warning, "does not exist") { $0.hasSettings = false },
+        Fixture("valid for the daemon", .settings, .ok, "and in force") {
             $0.settingsCheck = ReloadReply(applied: false)
             $0.settings = .init(status: 2, output: "unused\n")
         },
-        Patient("invalid for the daemon", .settings, .failure, "/f.yaml:3:1: unknown key") {
+        Fixture("invalid for the daemon", .settings, .failure, "/f.yaml:3:1: unknown key") {
             $0.settingsCheck = ReloadReply(
                 applied: false,
                 problems: [
@@ -185,7 +185,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 ]
             )
         },
-        Patient("changed settings", .settings, .warning, "not yet in force: log.level, allow") {
+        Fixture("changed settings", .settings, .warning, "not yet in force: log.level, allow") {
             $0.settingsCheck = ReloadReply(
                 applied: false,
                 changes: [
@@ -194,41 +194,41 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 ]
             )
         },
-        Patient("settings that need a restart", .settings, .warning, "systemctl restart") {
+        Fixture("settings that need a restart", .settings, .warning, "systemctl restart") {
             $0.settingsCheck = ReloadReply(
                 applied: false,
                 changes: [.init(path: "workers", kind: .changed, old: "auto", new: "2")],
                 needsRestart: ["workers"]
             )
         },
-        Patient("readable by all", .secrets, .failure, "/k is readable by all users") {
+        Fixture("readable by all", .secrets, .failure, "/k is readable by all users") {
             $0.secrets = [.init(path: "/k", mode: 0o644, user: 0, group: 0)]
         },
-        Patient("low limit", .descriptors, .warning, "1,024") { $0.descriptors = 1024 },
-        Patient("acceleration off", .kernel, .ok, "acceleration off: it may not") {
+        Fixture("low limit", .descriptors, .warning, "1,024") { $0.descriptors = 1024 },
+        Fixture("acceleration off", .kernel, .ok, "acceleration off: it may not") {
             $0.daemon = status {
                 $0.acceleration = AccelerationStatus(state: .off, why: "it may not")
             }
         },
-        Patient("acceleration on", .kernel, .ok, "7 answers") {
+        Fixture("acceleration on", .kernel, .ok, "7 answers") {
             $0.daemon = status {
                 $0.acceleration = AccelerationStatus(state: .on)
                 $0.acceleration?.answers = 7
             }
         },
-        Patient("account refused", .vendors, .failure, "tencent") {
+        Fixture("account refused", .vendors, .failure, "tencent") {
             $0.daemon = status {
                 $0.vendors[0].state = .down
                 $0.vendors[0].rest = VendorRest(by: .account, forSeconds: 300, error: "401")
             }
         },
-        Patient("paused", .vendors, .ok, "tencent") {
+        Fixture("paused", .vendors, .ok, "tencent") {
             $0.daemon = status {
                 $0.vendors[0].state = .paused
                 $0.vendors[0].rest = VendorRest(by: .operator)
             }
         },
-        Patient("down", .vendors, .failure, "does not answer: timeout") {
+        Fixture("down", .vendors, .failure, "does not answer: timeout") {
             $0.daemon = status {
                 var server = VendorServer(address: "192.0.2.1")
                 server.lastError = "timeout"
@@ -236,25 +236,25 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 $0.vendors[0].state = .down
             }
         },
-        Patient("all down", .upstreams, .failure, "doh is down") {
+        Fixture("all down", .upstreams, .failure, "doh is down") {
             $0.daemon = status { $0.upstreams[0].state = .down }
         },
-        Patient("one of two down", .upstreams, .warning, "doh is down") {
+        Fixture("one of two down", .upstreams, .warning, "doh is down") {
             $0.daemon = status {
                 $0.upstreams.append($0.upstreams[0])
                 $0.upstreams[0].state = .down
             }
         },
-        Patient("forged replies", .upstreams, .warning, "12 messages from its address") {
+        Fixture("forged replies", .upstreams, .warning, "12 messages from its address") {
             $0.daemon = status { $0.upstreams[0].foreignReplies = 12 }
         },
-        Patient("a few late replies", .upstreams, .ok, "doh is up") {
+        Fixture("a few late replies", .upstreams, .ok, "doh is up") {
             $0.daemon = status {
                 $0.upstreams[0].calls = 1_200
                 $0.upstreams[0].foreignReplies = 12
             }
         },
-        Patient("a loop", .upstreams, .failure, "back to this daemon") {
+        Fixture("a loop", .upstreams, .failure, "back to this daemon") {
             $0.daemon = status {
                 $0.upstreams[0].servers = [
                     UpstreamServer(
@@ -270,11 +270,11 @@ struct Patient: Sendable, CustomTestStringConvertible {
 
     /// Problems of port 53.
     private static let port = [
-        Patient("unused", .port, .failure, "port 53 is not in use") {
+        Fixture("unused", .port, .failure, "port 53 is not in use") {
             $0.daemon = down
             $0.sockets = []
         },
-        Patient("another port", .port, .warning, "127.0.0.1:5353") {
+        Fixture("another port", .port, .warning, "127.0.0.1:5353") {
             $0.daemon = status {
                 $0.listeners = [
                     ListenerStatus(address: "127.0.0.1:5353", transport: "udp", origin: "settings")
@@ -282,53 +282,53 @@ struct Patient: Sendable, CustomTestStringConvertible {
             }
             $0.sockets = []
         },
-        Patient("dnsmasq", .port, .failure, "127.0.0.1:53 (udp) is used by dnsmasq (pid 812)") {
+        Fixture("dnsmasq", .port, .failure, "127.0.0.1:53 (udp) is used by dnsmasq (pid 812)") {
             $0.daemon = down
             $0.sockets = socket("127.0.0.1", "dnsmasq", pid: 812)
         },
-        Patient("unbound everywhere", .port, .failure, "0.0.0.0:53 (tcp) is used by unbound") {
+        Fixture("unbound everywhere", .port, .failure, "0.0.0.0:53 (tcp) is used by unbound") {
             $0.daemon = down
             $0.sockets = socket("0.0.0.0", "unbound", pid: 813, over: .tcp)
         },
-        Patient("stub of systemd-resolved is no conflict", .port, .ok, "127.0.0.53:53") {
+        Fixture("stub of systemd-resolved is no conflict", .port, .ok, "127.0.0.53:53") {
             $0.daemon = down
             $0.sockets = socket("127.0.0.53", "systemd-resolve")
         },
-        Patient("unknown process", .port, .failure, "a process of user 0") {
+        Fixture("unknown process", .port, .failure, "a process of user 0") {
             $0.daemon = down
             $0.isRoot = false
             $0.sockets = socket("127.0.0.1", nil)
         },
-        Patient("dnsmasq of libvirt on another address", .port, .ok, "192.168.122.1:53 (udp)") {
+        Fixture("dnsmasq of libvirt on another address", .port, .ok, "192.168.122.1:53 (udp)") {
             $0.sockets += socket("192.168.122.1", "dnsmasq")
         },
-        Patient("no answer", .answers, .failure, "127.0.0.1 over udp does not answer") {
+        Fixture("no answer", .answers, .failure, "127.0.0.1 over udp does not answer") {
             $0.answers[0].outcome = .silence
         },
-        Patient("daemon down", .answers, .skipped, "listeners are unknown") {
+        Fixture("daemon down", .answers, .skipped, "listeners are unknown") {
             $0.daemon = down
         },
-        Patient("refused", .answers, .failure, "refuses this machine") {
+        Fixture("refused", .answers, .failure, "refuses this machine") {
             $0.answers[0].outcome = .answer(.refused, [])
         },
-        Patient("no TCP", .answers, .failure, "over tcp: Connection refused") {
+        Fixture("no TCP", .answers, .failure, "over tcp: Connection refused") {
             $0.answers[1].outcome = .fault("Connection refused")
         },
     ]
 
     /// Problems of the system resolver.
     private static let resolver = [
-        Patient("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
+        Fixture("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
             $0.resolver.text = "nameserver 192.0.2.1\n"
         },
-        Patient("empty", .resolvConf, .warning, "has no nameserver") { $0.resolver.text = "" },
-        Patient("a second server as reserve", .resolvConf, .warning, "192.0.2.1 is used when") {
+        Fixture("empty", .resolvConf, .warning, "has no nameserver") { $0.resolver.text = "" },
+        Fixture("a second server as reserve", .resolvConf, .warning, "programs query 192.0.2.1") {
             $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\n"
         },
-        Patient("rotation between servers", .resolvConf, .failure, "'rotate' sends some") {
+        Fixture("rotation between servers", .resolvConf, .failure, "'rotate' sends some") {
             $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\noptions rotate\n"
         },
-        Patient("unused fourth server", .resolvConf, .ok, "points to 127.0.0.1") {
+        Fixture("unused fourth server", .resolvConf, .ok, "points to 127.0.0.1") {
             $0.resolver.text = """
                 nameserver 127.0.0.1
                 nameserver ::1
@@ -336,86 +336,86 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 nameserver 192.0.2.1
                 """
         },
-        Patient("ndots", .resolvConf, .warning, "try 2 search domains") {
+        Fixture("ndots", .resolvConf, .warning, "try 2 search domains") {
             $0.resolver.text = "nameserver 127.0.0.1\nsearch a b\noptions ndots:5\n"
         },
-        Patient("short timeout", .resolvConf, .warning, "timeout:1") {
+        Fixture("short timeout", .resolvConf, .warning, "timeout:1") {
             $0.resolver.text = "nameserver 127.0.0.1\noptions timeout:1\n"
         },
-        Patient("only TCP", .resolvConf, .warning, "use-vc") {
+        Fixture("only TCP", .resolvConf, .warning, "use-vc") {
             $0.resolver.text = "nameserver 127.0.0.1\noptions use-vc\n"
         },
-        Patient("resolved forwards", .resolvConf, .ok, "forwards to the daemon") { resolved(&$0) },
-        Patient("resolved does not forward", .resolvConf, .failure, "use 127.0.0.53") {
+        Fixture("resolved forwards", .resolvConf, .ok, "forwards to the daemon") { resolved(&$0) },
+        Fixture("resolved does not forward", .resolvConf, .failure, "use 127.0.0.53") {
             resolved(&$0)
             $0.resolver.files = [:]
         },
-        Patient("changed", .setup, .warning, "/etc/resolv.conf") {
+        Fixture("changed", .setup, .warning, "/etc/resolv.conf") {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]
         },
-        Patient("no dns", .nsswitch, .failure, "never uses DNS") {
+        Fixture("no dns", .nsswitch, .failure, "never uses DNS") {
             $0.nsswitch = "hosts: files mymachines\n"
         },
-        Patient("resolve only, forwarding", .nsswitch, .ok, "resolve") {
+        Fixture("resolve only, forwarding", .nsswitch, .ok, "resolve") {
             resolved(&$0)
             $0.nsswitch = "hosts: files resolve\n"
         },
-        Patient("resolve first, no forwarding", .nsswitch, .failure, "uses systemd-resolved first")
+        Fixture("resolve first, no forwarding", .nsswitch, .failure, "uses systemd-resolved first")
         {
             $0.resolver.present = ["/run/systemd/resolve"]
             $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
         },
-        Patient("resolve first, not running", .nsswitch, .ok, "resolve") {
+        Fixture("resolve first, not running", .nsswitch, .ok, "resolve") {
             $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
         },
-        Patient("mdns4 instead of mdns4_minimal", .nsswitch, .warning, "mdns4_minimal in") {
+        Fixture("mdns4 instead of mdns4_minimal", .nsswitch, .warning, "mdns4_minimal in") {
             $0.nsswitch = "hosts: files mdns4 dns # mdns4_minimal\n"
         },
-        Patient("none", .nsswitch, .ok, "nsswitch.conf does not exist") { $0.nsswitch = nil },
-        Patient("a variable", .environment, .warning, "RES_OPTIONS=use-vc") {
+        Fixture("none", .nsswitch, .ok, "nsswitch.conf does not exist") { $0.nsswitch = nil },
+        Fixture("a variable", .environment, .warning, "RES_OPTIONS=use-vc") {
             $0.environment = ["RES_OPTIONS": "use-vc"]
         },
-        Patient("nscd", .nameCache, .warning, "nscd caches answers") { $0.processes = ["nscd"] },
-        Patient("sssd", .nameCache, .warning, "sssd") {
+        Fixture("nscd", .nameCache, .warning, "nscd caches answers") { $0.processes = ["nscd"] },
+        Fixture("sssd", .nameCache, .warning, "sssd") {
             $0.processes = ["sssd_nss"]
             $0.nsswitch = "hosts: files sss dns\n"
         },
-        Patient("timeout", .getaddrinfo, .failure, "timed out") { $0.lookup?.duration = nil },
-        Patient("slow", .getaddrinfo, .warning, "took 1.50 s") {
+        Fixture("timeout", .getaddrinfo, .failure, "timed out") { $0.lookup?.duration = nil },
+        Fixture("slow", .getaddrinfo, .warning, "took 1.50 s") {
             $0.lookup?.duration = .milliseconds(1500)
         },
-        Patient("another server answers", .getaddrinfo, .failure, "do not reach the daemon") {
+        Fixture("another server answers", .getaddrinfo, .failure, "do not reach the daemon") {
             $0.lookup?.seenByDaemon = 0
         },
-        Patient("another answer", .getaddrinfo, .warning, "is 192.0.2.1 for programs") {
+        Fixture("another answer", .getaddrinfo, .warning, "is 192.0.2.1 for programs") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.2")
         },
-        Patient("the same answer", .getaddrinfo, .ok, "uses the daemon") {
+        Fixture("the same answer", .getaddrinfo, .ok, "uses the daemon") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.1")
         },
-        Patient("a family that this machine lacks", .getaddrinfo, .ok, "uses the daemon") {
+        Fixture("a family that this machine lacks", .getaddrinfo, .ok, "uses the daemon") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.1", "2001:db8::1")
         },
-        Patient("unknown server", .getaddrinfo, .ok, "server is unknown") {
+        Fixture("unknown server", .getaddrinfo, .ok, "server is unknown") {
             $0.lookup?.seenByDaemon = nil
         },
-        Patient("no getent", .getaddrinfo, .skipped, "getent") { $0.lookup = nil },
+        Fixture("no getent", .getaddrinfo, .skipped, "getent") { $0.lookup = nil },
     ]
 
     /// Problems of other software on the machine.
     private static let neighbours = [
-        Patient("Docker's default", .containers, .warning, "8.8.8.8") {
+        Fixture("Docker's default", .containers, .warning, "8.8.8.8") {
             $0.processes = ["dockerd"]
         },
-        Patient("Docker uses another server", .containers, .warning, "use 192.0.2.7") {
+        Fixture("Docker uses another server", .containers, .warning, "use 192.0.2.7") {
             $0.processes = ["dockerd"]
             $0.containerFiles["/etc/docker/daemon.json"] = #"{"dns" : ["192.0.2.7"]}"#
         },
-        Patient("Docker uses the daemon", .containers, .ok, "172.17.0.1") {
+        Fixture("Docker uses the daemon", .containers, .ok, "172.17.0.1") {
             $0.processes = ["dockerd"]
             $0.containerFiles["/etc/docker/daemon.json"] = #"{"dns": ["172.17.0.1"]}"#
             $0.daemon = status {
@@ -424,27 +424,27 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 )
             }
         },
-        Patient("kubelet's default", .containers, .failure, "CoreDNS would query itself") {
+        Fixture("kubelet's default", .containers, .failure, "CoreDNS would query itself") {
             $0.containerFiles["/var/lib/kubelet/config.yaml"] = "kind: KubeletConfiguration\n"
         },
-        Patient("podman uses another server", .containers, .warning, "192.0.2.7") {
+        Fixture("podman uses another server", .containers, .warning, "192.0.2.7") {
             $0.containerFiles["/etc/containers/containers.conf"] =
                 "[containers]\n#dns_servers = [\"9.9.9.9\"]\ndns_servers = [\n \"192.0.2.7\",\n]\n"
         },
-        Patient("skew", .clock, .warning, "2 min behind tencent's") {
+        Fixture("skew", .clock, .warning, "2 min behind tencent's") {
             $0.daemon = status { $0.vendors[0].clockSkewSeconds = 120 }
         },
-        Patient("not synchronized", .clock, .warning, "not synchronized") {
+        Fixture("not synchronized", .clock, .warning, "not synchronized") {
             $0.isClockSynchronised = false
         },
-        Patient("none", .certificates, .failure, "no certificate") { $0.certificateStores = [] },
-        Patient("intercepted", .interception, .warning, "192.0.2.1 over udp answered") {
+        Fixture("none", .certificates, .failure, "no certificate") { $0.certificateStores = [] },
+        Fixture("intercepted", .interception, .warning, "192.0.2.1 over udp answered") {
             $0.interceptors = interceptors(answer: true)
         },
-        Patient("not intercepted", .interception, .ok, "no answer on port 53") {
+        Fixture("not intercepted", .interception, .ok, "no answer on port 53") {
             $0.interceptors = interceptors(answer: false)
         },
-        Patient("not checked", .interception, .skipped, "--network") { _ in },
+        Fixture("not checked", .interception, .skipped, "--network") { _ in },
     ]
 
     /// Changes a machine so that its programs use systemd-resolved, which forwards to the daemon.

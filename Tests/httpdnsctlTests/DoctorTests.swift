@@ -9,21 +9,21 @@ import Testing
 struct DoctorTests {
     @Test("a healthy machine has nothing to fix")
     func healthy() {
-        let findings = Check.examine(Patient.healthy)
+        let findings = Check.examine(Fixture.healthy)
         #expect(findings.allSatisfy { $0.state == .ok || $0.state == .skipped }, "\(findings)")
         #expect(DoctorReport(findings).state == .ok)
     }
 
-    @Test("each problem is found, and has a fix", arguments: Patient.all)
-    func found(_ patient: Patient) throws {
-        let findings = patient.check.findings(patient.machine)
+    @Test("each problem is found, and has a fix", arguments: Fixture.all)
+    func found(_ fixture: Fixture) throws {
+        let findings = fixture.check.findings(fixture.machine)
         let finding = try #require(
             findings.first {
-                $0.state == patient.state && ($0.what + ($0.fix ?? "")).contains(patient.words)
+                $0.state == fixture.state && ($0.what + ($0.fix ?? "")).contains(fixture.words)
             },
             "\(findings)"
         )
-        #expect(finding.check == patient.check.name)
+        #expect(finding.check == fixture.check.name)
         let isWrong = finding.state == .warning || finding.state == .failure
         #expect((finding.fix != nil) == isWrong)
         #expect(!finding.what.contains("\n") && !(finding.fix ?? "").contains("\n"))
@@ -32,7 +32,7 @@ struct DoctorTests {
 
     @Test("nscd without a hosts cache is no finding")
     func quiet() {
-        var machine = Patient.healthy
+        var machine = Fixture.healthy
         machine.processes = ["nscd"]
         machine.nscd = "# enable-cache hosts yes\n\tenable-cache\t\thosts\t\tno\n"
         #expect(Check.nameCache.findings(machine).isEmpty)

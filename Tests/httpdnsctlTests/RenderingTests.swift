@@ -322,7 +322,7 @@ struct RenderingTests {
             Samples.dump.entries.map(DumpText.render).joined() == """
                 www.example.com. 18 IN A 192.0.2.10, 192.0.2.11 ; tencent 192.0.2.1:443 age=42 hits=1234
                 www.example.com. 0 IN TXT ; isp udp://192.0.2.53 unprotected validated nodata stale age=400 hits=0 do
-                  example.com. 0 IN SOA localhost. nobody.invalid. 1 2 3 4 5 ; part of www.example.com. TXT
+                  example.com. 0 IN SOA ns.example.com. admin.example.com. 1 2 3 4 5 ; part of www.example.com. TXT
 
                 """
         )

@@ -231,7 +231,7 @@ struct SetupMachineTests {
             ]
         )
         #expect(
-            DiffText.lines("/etc/x", from: .link(to: "y"), to: .absent) == [
+            DiffText.lines("/etc/x", from: FileState(kind: .link, target: "y"), to: .absent) == [
                 "--- /etc/x", "+++ /dev/null", "-(link to y)",
             ]
         )

@@ -27,7 +27,7 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         facts.text = text
         facts.resolvConf = .file(text)
         if let target {
-            facts.resolvConf = .link(to: target)
+            facts.resolvConf = FileState(kind: .link, target: target)
             facts.resolvedPath = target.replacingOccurrences(of: "..", with: "")
         }
         facts.files[ResolverFacts.Paths.resolvConf] = facts.resolvConf

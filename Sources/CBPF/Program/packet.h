@@ -74,7 +74,7 @@ struct tail {
 
 enum { LARGEST_PAYLOAD = 1232, LEAST_LIMIT = 512 };
 
-/// Returns a sum of 16-bit words folded to 16 bits (RFC 1071); correct in either byte order.
+/// Returns a ones' complement sum of 16-bit words, folded to 16 bits; correct in either byte order.
 INLINE u16 folded(u64 sum) {
     sum = (sum & 0xFFFFFFFF) + (sum >> 32);
     sum = (sum & 0xFFFF) + (sum >> 16);

@@ -2,49 +2,6 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Size of the pieces in which a file is parsed, in octets.
-    private static var pieceOctets: Int { 64 << 10 }
-
-    /// Stores all entries of a snapshot; stores none if the file is damaged.
-    ///
-    /// - Parameters:
-    ///   - wallTime: Seconds since 1970 at `now`.
-    ///   - believes: Returns true if the server with this name is trusted to validate.
-    ///   - serverNumber: Returns the server number for this name in this process.
-    package func restore(
-        _ file: [UInt8],
-        now: Instant,
-        wallTime: UInt64,
-        believing believes: @escaping (String) -> Bool = { _ in false },
-        serverNumber: (String) -> UInt16
-    ) throws(SnapshotError) -> SnapshotSummary {
-        _ = try read(file, into: nil, now: now, wallTime: wallTime, believes) { _ in 0 }
-        return try read(file, into: self, now: now, wallTime: wallTime, believes, serverNumber)
-    }
-
-    private func read(
-        _ file: [UInt8],
-        into cache: AnswerCache?,
-        now: Instant,
-        wallTime: UInt64,
-        _ believes: @escaping (String) -> Bool,
-        _ serverNumber: (String) -> UInt16
-    ) throws(SnapshotError) -> SnapshotSummary {
-        var reader = SnapshotReader(
-            into: cache,
-            now: now,
-            wallTime: wallTime,
-            believing: believes
-        )
-        var position = 0
-        while position < file.count {
-            let end = min(position + Self.pieceOctets, file.count)
-            try reader.read(file[position..<end], serverNumber)
-            position = end
-        }
-        return try reader.finish()
-    }
-
     /// Returns at most `count` questions (and at most 65,536), most hits first: for refreshing
     /// entries after a start or a network change.
     package func hottest(_ count: Int, now: Instant) -> [HotEntry] {

@@ -4,8 +4,8 @@ package import DNSWire
 /// Incremental parser of a snapshot, which stores the entries in a cache.
 ///
 /// The input is untrusted: a truncated, damaged or forged file gives an error and needs no more
-/// memory than one block and the cache. Without a cache, the reader only validates.
-/// `AnswerCache.restore(_:…)` validates first, then stores.
+/// memory than one block and the cache. Without a cache, the reader only validates. A caller that
+/// stores nothing from a damaged file reads the file twice.
 package struct SnapshotReader {
     /// The results so far.
     package private(set) var summary = SnapshotSummary()

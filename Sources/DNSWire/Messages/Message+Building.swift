@@ -31,20 +31,6 @@ extension Message {
         return builder.finish()
     }
 
-    /// Adds padding so that ``encoded(limit:)`` returns a multiple of `block` octets (RFC 8467 §4).
-    ///
-    /// Replaces existing padding. Has no effect without EDNS.
-    package mutating func pad(toMultipleOf block: Int) {
-        precondition(block > 0, "the padding block size must be positive")
-        guard edns != nil else { return }
-        edns?.options.removeAll { $0.code == EDNSOption.Code.padding }
-        // Code and length of the option take four octets.
-        let bare = encoded().count + 4
-        let count = (block - bare % block) % block
-        guard bare + count <= WireLimits.messageOctets else { return }
-        edns?.options.append(.padding(count: count))
-    }
-
     private func encodedWhole(limit: Int) throws(BuildError) -> [UInt8] {
         var builder = MessageBuilder(header: header, limit: limit)
         for question in questions { try builder.append(question) }

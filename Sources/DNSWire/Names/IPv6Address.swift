@@ -26,11 +26,6 @@ extension IPv6Address {
             low: octets.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
         )
     }
-
-    /// Creates the IPv4-mapped address of `address` (RFC 4291 §2.5.5.2).
-    package init(mapping address: IPv4Address) {
-        self.init(high: 0, low: 0xFFFF << 32 | UInt64(address.value))
-    }
 }
 
 // MARK: - Reading

@@ -38,21 +38,6 @@ extension Name {
         guard end == octets.count else { throw .trailingOctets(at: end) }
         self.init(checked: octets)
     }
-
-    /// Returns this name with `label` in front; nil if the label is empty or a length limit is
-    /// exceeded.
-    package func prepending(label: some Collection<UInt8>) -> Name? {
-        let count = label.count
-        guard 1...WireLimits.labelOctets ~= count,
-            1 + count + octets.count <= WireLimits.nameOctets
-        else { return nil }
-        var joined: [UInt8] = []
-        joined.reserveCapacity(1 + count + octets.count)
-        joined.append(UInt8(count))
-        joined.append(contentsOf: label)
-        joined.append(contentsOf: octets)
-        return Name(checked: joined)
-    }
 }
 
 // MARK: - Reading

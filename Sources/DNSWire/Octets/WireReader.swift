@@ -170,12 +170,6 @@ extension WireReader {
         return extent.end
     }
 
-    /// Checks and skips a name.
-    @_lifetime(self: copy self)
-    package mutating func skipName() throws(WireError) {
-        offset = try walkName(at: offset).end
-    }
-
     /// Size of a name in the message and uncompressed.
     private struct NameExtent {
         /// The offset after the last octet or the first pointer of the name.

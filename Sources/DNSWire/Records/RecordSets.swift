@@ -43,17 +43,4 @@ extension Sequence<Record> {
         }
         return sets
     }
-
-    /// Returns the records in their order, each with the lowest TTL of its set (RFC 2181 §5.2).
-    package func withUniformTTLs() -> [Record] {
-        var lowest: [RecordSetKey: UInt32] = [:]
-        for record in self {
-            lowest[record.setKey] = Swift.min(record.ttl, lowest[record.setKey] ?? record.ttl)
-        }
-        return map { record in
-            var record = record
-            record.ttl = lowest[record.setKey] ?? record.ttl
-            return record
-        }
-    }
 }

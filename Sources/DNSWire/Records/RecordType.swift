@@ -80,9 +80,6 @@ extension RecordType {
     /// True if the type is HTTPS or SVCB.
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
-    /// True if the type is a query type or meta type: 128...255 and OPT (RFC 6895 §3.1).
-    package var isMeta: Bool { 128...255 ~= rawValue || self == .opt }
-
     /// Parses a mnemonic or the generic form such as `TYPE65280`, ignoring case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
@@ -96,7 +93,7 @@ extension RecordType: CustomStringConvertible {
     /// The mnemonic, or the generic form such as `TYPE65280` (RFC 3597 §5).
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// The types of the IANA registry that are in use.
+    /// The types of the IANA registry that are in use (RFC 6895 §3.1).
     private static let mnemonics = Mnemonics(
         prefix: "TYPE",
         [

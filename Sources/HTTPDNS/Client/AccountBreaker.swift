@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Gate that blocks calls while the operator paused the vendor or the vendor refuses the account.
+/// Circuit breaker of an account: blocks calls while the operator paused the vendor or the vendor
+/// refuses the account.
 ///
-/// After a refusal the gate blocks all calls for five minutes, because further attempts may count
-/// against the account. Then it admits one health probe, which decides.
+/// After a refusal, all calls are blocked for five minutes, because further attempts may count
+/// against the account. Then one health probe is admitted, which decides.
 struct AccountBreaker: Sendable, Hashable {
     /// Reason for a blocked call.
     enum Refusal: Sendable, Hashable {
@@ -15,7 +16,7 @@ struct AccountBreaker: Sendable, Hashable {
     }
 
     /// Refusal by the vendor.
-    private struct Denial: Sendable, Hashable {
+    struct Denial: Sendable, Hashable {
         let error: VendorError
         var until: Instant
         var hasTrial = false
@@ -23,8 +24,9 @@ struct AccountBreaker: Sendable, Hashable {
 
     var isPausedByOperator = false
 
-    /// Latest refusal; nil while the vendor accepts the account.
-    private var denial: Denial?
+    /// Latest refusal, also while a probe is due or in flight; nil while the vendor accepts the
+    /// account.
+    private(set) var denial: Denial?
 
     /// Returns the reason that blocks a call now; nil if a call may start.
     func refusal(now: Instant) -> Refusal? {
@@ -41,9 +43,6 @@ struct AccountBreaker: Sendable, Hashable {
     func isRefused(at now: Instant) -> Bool {
         denial.map { now < $0.until } ?? false
     }
-
-    /// Expiry of the refusal; in the past while a probe is due or in flight.
-    var refusedUntil: Instant? { denial?.until }
 }
 
 // MARK: - Events

@@ -33,8 +33,6 @@ struct ClockSkew: Sendable, Hashable {
     /// Time of the next request without the correction; nil without an offset.
     private var retestAt: Instant?
 
-    func vendorSeconds(at wallSeconds: Int64) -> Int64 { wallSeconds &+ (offset ?? 0) }
-
     /// Returns the largest accepted offset in seconds: a day over TLS, else ten minutes.
     static func limit(usesTLS: Bool) -> Int64 {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew

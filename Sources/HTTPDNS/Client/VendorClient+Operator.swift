@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
-package import Net
+internal import Net
 
 // MARK: - Events from outside
 
@@ -217,14 +217,6 @@ extension VendorClient {
         }
         if case .limited(let until) = pool.order(now: now) { return .limited(until: until) }
         return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
-    }
-
-    /// Returns the latency histogram of `server`; nil before its first reply.
-    package func latency(of server: SocketAddress) -> LatencySum? {
-        guard let record = records[server] else { return nil }
-        var sum = LatencySum()
-        record.latency.add(to: &sum)
-        return sum
     }
 
     /// Returns the names with the most billable requests, in descending order.

@@ -41,8 +41,6 @@ struct FileState: Codable, Equatable, Sendable {
         FileState(kind: .file, octets: Array(text.utf8), mode: mode)
     }
 
-    static func link(to target: String) -> FileState { FileState(kind: .link, target: target) }
-
     // MARK: - Reading
 
     var text: String { String(decoding: octets, as: UTF8.self) }

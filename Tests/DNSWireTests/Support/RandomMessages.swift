@@ -29,8 +29,8 @@ struct RandomMessages {
         let labels = ["example", "EXAMPLE", "com", "org", "www", "a", "_dns", "x.y", "\u{1}"]
         var name = Name.root
         for _ in 0..<Int.random(in: 0...6, using: &random) {
-            let label = Int.random(in: 0..<labels.count, using: &random)
-            name = name.prepending(label: labels[label].utf8) ?? name
+            let label = labels[Int.random(in: 0..<labels.count, using: &random)]
+            name = (try? Name(wire: [UInt8(label.utf8.count)] + label.utf8 + name.octets)) ?? name
         }
         return name
     }

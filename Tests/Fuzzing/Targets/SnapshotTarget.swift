@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSCache
 import DNSWire
+import TestWorld
 
 extension FuzzTarget {
     /// Snapshots: damage is detected before any entry is used, and restored entries are those of

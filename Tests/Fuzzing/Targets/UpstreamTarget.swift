@@ -38,9 +38,7 @@ private struct Draw: RandomNumberGenerator {
 
 private enum UpstreamOracle {
     /// The query name, `www.example.com`.
-    static let name = ["com", "example", "www"].reduce(Name.root) {
-        $0.prepending(label: $1.utf8) ?? $0
-    }
+    static let name = (try? Name("www.example.com")) ?? .root
 
     /// Returns a pending query; equal draws give equal IDs.
     static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {

@@ -165,7 +165,7 @@ extension TLSVendor {
 // MARK: - Harness
 
 /// A daemon with one vendor over TLS, and a name server as the fallback.
-final class TLSStack: Sendable {
+final class TLSHarness: Sendable {
     let emulator: TestEmulator
     let front: TestNginx
     let daemon: TestDaemon

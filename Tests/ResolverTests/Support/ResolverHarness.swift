@@ -12,7 +12,7 @@ import Upstream
 /// Test harness: a resolver with scripted vendors and upstreams in a simulated world.
 @ServiceLoop
 final class ResolverHarness {
-    let world = World()
+    let world = Simulation()
     let cache: AnswerCache
     let upstream: ScriptedUpstream?
     let resolver: Resolver
@@ -154,7 +154,7 @@ final class ResolverHarness {
     }
 
     /// Returns the scripted behavior of the called server.
-    private func step(for request: HTTPRequest) -> World.Step {
+    private func step(for request: HTTPRequest) -> Simulation.Step {
         let digits = Int(request.server.host.split(separator: ".").last ?? "") ?? 0
         guard let account = accounts.first(where: { digits / 10 * 10 == $0.base }) else {
             mistakes.append(NothingHappens())
@@ -197,13 +197,15 @@ extension ResolverHarness {
             checkingDisabled: checkingDisabled
         )
         let deadline = world.now + time
-        let errand = world.begin { [resolver] in await resolver.resolve(query, deadline: deadline) }
-        return Asked(query: query, errand: errand, asked: asked.count, billed: billed)
+        let operation = world.begin { [resolver] in
+            await resolver.resolve(query, deadline: deadline)
+        }
+        return Asked(query: query, operation: operation, asked: asked.count, billed: billed)
     }
 
     /// Returns the answer to a query after its completion.
     func answer(to asked: Asked) async throws -> Answer {
-        let resolution = try await world.value(of: asked.errand)
+        let resolution = try await world.value(of: asked.operation)
         if let mistake = mistakes.first { throw mistake }
         return try Answer(resolution, to: asked.query.question)
     }
@@ -239,7 +241,7 @@ extension ResolverHarness {
 
     /// Calls and queries since the start, each with its second.
     var askedAt: [String] {
-        asked.map { at, whom in "\(whom) at \((at - world.start).milliseconds / 1_000) s" }
+        asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
     /// Returns the cached entries of a name, as `A 2` for an A entry of two answers.
@@ -271,7 +273,7 @@ extension ResolverHarness {
 @ServiceLoop
 struct Asked {
     let query: Query
-    let errand: TestOperation<Resolution>
+    let operation: TestOperation<Resolution>
 
     /// Number of earlier calls and queries.
     let asked: Int
@@ -318,7 +320,7 @@ extension ResolverHarness {
     /// Returns the story of a query.
     func story(of asked: Asked) async throws -> String {
         let answer = try await answer(to: asked)
-        let took = (asked.errand.end ?? world.now) - asked.errand.start
+        let took = (asked.operation.end ?? world.now) - asked.operation.start
         var lines = ["\(answer.rcode) from \(origin(answer)) after \(took.milliseconds) ms"]
         if let explanation = answer.resolution.explanation {
             lines.append("EDE \(explanation.code.rawValue): \(explanation.text)")
@@ -328,8 +330,8 @@ extension ResolverHarness {
         lines += Self.line("additional", answer.message.additionals.map(Self.text))
         lines += Self.line(
             "asked",
-            self.asked.dropFirst(asked.asked).map { at, whom in
-                "\(whom) at \((at - asked.errand.start).milliseconds)"
+            self.asked.dropFirst(asked.asked).map { at, server in
+                "\(server) at \((at - asked.operation.start).milliseconds)"
             }
         )
         lines += Self.line("kept", kept(asked.query.question.name))

@@ -21,7 +21,7 @@ final class ScriptedUpstream: Forwarding {
     private(set) var sent: [ForwardedQuery] = []
 
     /// The simulated world, and an observer of each query; both set by the harness.
-    var world: World?
+    var world: Simulation?
     var note: (ForwardedQuery) -> Void = { _ in }
 
     /// Delay of replies; nil if the upstream never replies.

@@ -25,7 +25,7 @@ final class Network {
     }
 
     let scenario: Scenario
-    let world: World
+    let world: Simulation
 
     /// The current step.
     var step: Scenario.Step
@@ -51,7 +51,7 @@ final class Network {
 
     init(
         _ scenario: Scenario,
-        _ world: World,
+        _ world: Simulation,
         vendors: [(settings: VendorSettings, account: Account)],
         upstreams: [UpstreamSettings]
     ) {
@@ -215,15 +215,15 @@ extension Network {
         port: UInt16,
         deadline: Instant
     ) async -> Bool {
-        let who = "server \(address) \(port)"
-        journal.append(Sent(what: who, at: world.now))
+        let peer = "server \(address) \(port)"
+        journal.append(Sent(what: peer, at: world.now))
         let delays = scenario.ranges.compactMap { range -> Duration?? in
             guard range.steps.contains(step.number),
                 case .server("\(address)", port, let accepts) = range.peer
             else { return nil }
             return .some(accepts)
         }
-        if delays.isEmpty { regret("no range plays `\(who)`, which was probed in this step") }
+        if delays.isEmpty { regret("this step probed `\(peer)`, which no range plays") }
         let end = delays.first.flatMap(\.self).map { world.now + $0 } ?? deadline
         do throws(CancellationError) {
             try await world.pause(until: min(end, deadline))
@@ -238,7 +238,7 @@ extension Network {
 
 extension Network {
     /// Replies to an HTTP request.
-    private func answer(_ request: HTTPRequest) -> World.Step {
+    private func answer(_ request: HTTPRequest) -> Simulation.Step {
         let upstream = upstreams.first {
             $0.url.scheme == .https && $0.servers.contains(request.server)
         }
@@ -256,7 +256,7 @@ extension Network {
         }
     }
 
-    private func answer(_ request: HTTPRequest, as upstream: UpstreamSettings) -> World.Step {
+    private func answer(_ request: HTTPRequest, as upstream: UpstreamSettings) -> Simulation.Step {
         let reply = reply(
             of: upstream.name,
             at: request.server.host,
@@ -282,7 +282,7 @@ extension Network {
         _ request: HTTPRequest,
         as vendor: String,
         _ account: Account
-    ) throws -> World.Step {
+    ) throws -> Simulation.Step {
         let host = request.server.host
         let names = try account.names(in: request)
         let what = "\(vendor)/\(host) \(try account.summary(of: request))"

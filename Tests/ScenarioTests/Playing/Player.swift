@@ -15,7 +15,7 @@ final class Player {
         let step: Scenario.Step
         let entry: Entry
         let octets: [UInt8]
-        let errand: TestOperation<[UInt8]?>
+        let operation: TestOperation<[UInt8]?>
         var isChecked = false
     }
 
@@ -27,7 +27,7 @@ final class Player {
     private var journalSeen = 0
     private var messagesSeen = 0
 
-    private var world: World { stage.world }
+    private var world: Simulation { stage.world }
     private var network: Network { stage.network }
 
     private init(_ scenario: Scenario) throws {
@@ -61,7 +61,7 @@ final class Player {
         case .checkAnswer(let entry, let number): try await checkAnswer(entry, of: number)
         case .checkNoAnswer(let number):
             await world.advance(by: .zero)
-            guard try query(of: number).errand.value == nil else {
+            guard try query(of: number).operation.value == nil else {
                 throw failure(["an answer came, but none is expected yet"])
             }
         case .checkOutQuery(let entry): try await checkOutQuery(entry)
@@ -108,10 +108,10 @@ final class Player {
 extension Player {
     private func ask(_ entry: Entry, _ step: Scenario.Step) {
         let octets = entry.query(id: UInt16(truncatingIfNeeded: 0x4000 + step.number))
-        let errand = world.begin { [stage] in
+        let operation = world.begin { [stage] in
             await stage.answer(octets, over: entry.isTCP ? .tcp : .udp)
         }
-        asked.append(Asked(step: step, entry: entry, octets: octets, errand: errand))
+        asked.append(Asked(step: step, entry: entry, octets: octets, operation: operation))
     }
 
     /// Returns the query of a step.
@@ -131,12 +131,12 @@ extension Player {
         guard let index else { throw failure(["there is no such query without an answer"]) }
         asked[index].isChecked = true
         let query = asked[index]
-        guard let octets = try? await world.value(of: query.errand) else {
+        guard let octets = try? await world.value(of: query.operation) else {
             throw failure(["no answer came"])
         }
         if let mistake = network.mistakes.first { throw mistake }
         var differences = AnswerCheck(octets, to: query.octets, query.entry).differences(entry)
-        let took = (query.errand.end ?? world.now) - query.errand.start
+        let took = (query.operation.end ?? world.now) - query.operation.start
         let isLate = entry.within.map { took > $0 } ?? false
         if let expected = entry.after, expected != took {
             differences.append("time expected: \(expected.wholeMilliseconds) ms after the query")
@@ -172,7 +172,7 @@ extension Player {
         let found = network.journal[journalSeen...].enumerated().map { offset, sent in
             // Times are compared only where the scenario gives them.
             guard offset < lines.count, lines[offset].contains(" at ") else { return sent.what }
-            let start = asked.last { $0.errand.start <= sent.at }?.errand.start ?? world.start
+            let start = asked.last { $0.operation.start <= sent.at }?.operation.start ?? world.start
             return "\(sent.what) at \((sent.at - start).wholeMilliseconds)ms"
         }
         journalSeen = network.journal.count

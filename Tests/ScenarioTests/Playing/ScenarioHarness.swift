@@ -20,7 +20,7 @@ import Upstream
 /// handler of TCP connections, operators' requests directly to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
-    let world = World()
+    let world = Simulation()
     let network: Network
 
     private let settings: Settings

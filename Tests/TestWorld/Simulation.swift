@@ -7,7 +7,7 @@ package import Net
 /// takes only as long as its code, and is deterministic. All code runs on the service loop, which
 /// runs its jobs in order.
 @ServiceLoop
-package final class World: HTTPTransport {
+package final class Simulation: HTTPTransport {
     /// Reaction of a server to a request.
     package enum Step: Sendable {
         /// Sends a reply after a delay; the request times out if the reply would be too late.
@@ -39,11 +39,11 @@ package final class World: HTTPTransport {
 
     /// Timer or request on the simulated clock.
     private final class Timer: RequestHandle {
-        private let world: World
+        private let world: Simulation
         private let number: Int
         let wasSent: Bool
 
-        init(_ world: World, _ number: Int, wasSent: Bool = true) {
+        init(_ world: Simulation, _ number: Int, wasSent: Bool = true) {
             self.world = world
             self.number = number
             self.wasSent = wasSent
@@ -154,7 +154,7 @@ package final class World: HTTPTransport {
     }
 }
 
-extension World.Step {
+extension Simulation.Step {
     /// True if the server receives the request.
     fileprivate var isSent: Bool {
         switch self {
@@ -167,7 +167,7 @@ extension World.Step {
 
 // MARK: - Time
 
-extension World {
+extension Simulation {
     /// Waits until `end`.
     package func pause(
         until end: Instant

@@ -9,7 +9,7 @@ import Testing
 /// A pending lookup.
 typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
-extension World {
+extension Simulation {
     /// Requests for clients: all but the daemon's own probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPDNS
 
 @Suite("Retry and hedging plan of one call")
-struct EndpointPoolCourseTests {
+struct EndpointPoolAttemptPlanTests {
     private let epoch = Instant(nanoseconds: 0)
 
     private static let servers = (1...3).compactMap { SocketAddress("192.0.2.\($0):1") }

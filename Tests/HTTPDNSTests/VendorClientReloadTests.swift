@@ -7,8 +7,8 @@ import Testing
 @testable import HTTPDNS
 
 @Suite("A vendor after a change of its settings")
-struct VendorClientSuccessionTests {
-    let world = World()
+struct VendorClientReloadTests {
+    let world = Simulation()
 
     @Test("counters, costs, the pause and today's spending are carried over")
     @ServiceLoop
@@ -41,14 +41,14 @@ struct VendorClientSuccessionTests {
     func underWay() async throws {
         world.servers([:])
         let old = try world.client()
-        let errand = try world.begin(old)
+        let operation = try world.begin(old)
         await world.advance(by: .zero)
         #expect(old.statistics.inFlight == 1)
         let new = try world.client()
         new.takeOver(from: old, hasSameAccount: true)
         old.stop()
         #expect(new.statistics.inFlight == 1)
-        _ = try await world.value(of: errand).get()
+        _ = try await world.value(of: operation).get()
         for _ in 0..<2 {
             let statistics = new.statistics
             #expect(statistics.inFlight == 0)

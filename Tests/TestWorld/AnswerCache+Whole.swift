@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+package import DNSWire
+package import Monotonic
+
+/// Walks, sweeps and restores of a cache in one call, without the pauses of the daemon.
+extension AnswerCache {
+    /// Returns the entries of a name: of one type, or of all types if `type` is nil.
+    package func entries(named name: Name, type: RecordType?, now: Instant) -> [CacheEntry] {
+        var walk = CacheWalk(self, .name(name, type))
+        var found: [CacheEntry] = []
+        while let entries = walk.next(now: now) { found += entries }
+        return found.inOrder
+    }
+
+    /// Removes the selected entries and returns their number.
+    @discardableResult
+    package func remove(_ selection: Selection, now: Instant) -> Int {
+        run(CacheSweep(self, selection, .remove), now: now)
+    }
+
+    /// Removes the entries for which `classify` returns true, and returns their number.
+    @discardableResult
+    package func remove(now: Instant, where classify: @escaping CacheSweep.Judge) -> Int {
+        run(CacheSweep(removingFrom: self, now: now, where: classify), now: now)
+    }
+
+    /// Expires the selected fresh entries and returns their number.
+    @discardableResult
+    package func markStale(_ selection: Selection, now: Instant) -> Int {
+        run(CacheSweep(self, selection, .markStale), now: now)
+    }
+
+    private func run(_ sweep: consuming CacheSweep, now: Instant) -> Int {
+        while sweep.step(now: now) {}
+        return sweep.count
+    }
+
+    /// Stores all entries of a snapshot; stores none if the file is damaged.
+    package func restore(
+        _ file: [UInt8],
+        now: Instant,
+        wallTime: UInt64,
+        believing believes: @escaping (String) -> Bool = { _ in false },
+        serverNumber: (String) -> UInt16
+    ) throws(SnapshotError) -> SnapshotSummary {
+        var checker = SnapshotReader(into: nil, now: now, wallTime: wallTime, believing: believes)
+        try checker.readAll(file) { _ in 0 }
+        var reader = SnapshotReader(into: self, now: now, wallTime: wallTime, believing: believes)
+        return try reader.readAll(file, serverNumber)
+    }
+}
+
+extension SnapshotReader {
+    /// Reads a file in pieces, which do not end at the borders of its blocks.
+    @discardableResult
+    fileprivate mutating func readAll(
+        _ file: [UInt8],
+        _ serverNumber: (String) -> UInt16
+    ) throws(SnapshotError) -> SnapshotSummary {
+        for position in stride(from: 0, to: file.count, by: 64 << 10) {
+            try read(file[position..<min(position + 64 << 10, file.count)], serverNumber)
+        }
+        return try finish()
+    }
+}
