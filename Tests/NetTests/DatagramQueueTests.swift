@@ -13,6 +13,7 @@ struct DatagramQueueTests {
         let listener: DatagramListener
         private(set) var socket: DatagramSocket?
         private(set) var failure: SocketError?
+        var afterFailure: () -> Void = {}
 
         init() throws {
             let any = try #require(SocketAddress("127.0.0.1:0"))
@@ -40,6 +41,7 @@ struct DatagramQueueTests {
         func failed(_ error: SocketError) {
             failure = error
             socket?.close()
+            afterFailure()
         }
     }
 
@@ -89,6 +91,21 @@ struct DatagramQueueTests {
         DatagramQueue.shared.flush()
         #expect(broken.failure == .system(call: "send", code: EMSGSIZE))
         #expect(open.arrived() == [[1]])
+    }
+
+    @ServiceLoop
+    @Test
+    func `a receiver of a failure may queue more datagrams than the queue has slots`() throws {
+        let open = try Pair()
+        let broken = try (0..<40).map { _ in try Pair() }
+        for pair in broken {
+            pair.afterFailure = { for _ in 0..<3 { try? open.send([2]) } }
+        }
+        for pair in broken { try pair.send([UInt8](repeating: 0, count: 65_530)) }
+        for _ in 0..<100 { try open.send([1]) }
+        for _ in 0..<2 { DatagramQueue.shared.flush() }
+        #expect(broken.allSatisfy { $0.failure != nil })
+        #expect(open.arrived().count == 100 + 3 * broken.count)
     }
 
     @ServiceLoop

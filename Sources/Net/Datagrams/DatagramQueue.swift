@@ -30,6 +30,9 @@ final class DatagramQueue: TurnBatch {
     private var descriptors: [Int32] = []
     private var octets = 0
 
+    /// Sockets that failed, until ``flush()`` reports them.
+    private var failures: [(socket: DatagramSocket, error: SocketError)] = []
+
     private let buffer = UnsafeMutableRawPointer.allocate(
         byteCount: capacityOctets,
         alignment: 64
@@ -81,10 +84,12 @@ final class DatagramQueue: TurnBatch {
         append(.listener(listener), listener.descriptor)
     }
 
-    /// Copies the octets of a datagram into the next slot, after a flush if the queue is full.
+    /// Copies the octets of a datagram into the next slot; sends all others first if there is none.
     private func reserve(_ datagram: [UInt8]) -> Int {
         precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        if count == Self.capacity || octets + datagram.count > Self.capacityOctets { flush() }
+        // Reports no failure: a receiver could queue datagrams before this one has its slot.
+        if count == Self.capacity || octets + datagram.count > Self.capacityOctets { transmit() }
+        precondition(count < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
         unsafe datagram.withUnsafeBytes {
             unsafe UnsafeMutableRawBufferPointer(start: start, count: $0.count)
@@ -118,8 +123,17 @@ final class DatagramQueue: TurnBatch {
     /// A socket that fails is told after all others were served, because it may queue more
     /// datagrams. A reply that the kernel rejects is dropped.
     func flush() {
-        var failures: [(DatagramSocket, SocketError)] = []
-        for slot in senders.indices {
+        transmit()
+        let due = failures
+        failures = []
+        for (socket, error) in due { socket.fail(error) }
+    }
+
+    /// Sends all datagrams and empties the queue; calls no receiver.
+    private func transmit() {
+        // Keeps the descriptors open until the end.
+        let held = senders
+        for slot in held.indices {
             switch senders[slot] {
             case .none: continue
             case .listener: _ = send(from: slot, skipsErrors: true)
@@ -132,7 +146,7 @@ final class DatagramQueue: TurnBatch {
         senders.removeAll(keepingCapacity: true)
         descriptors.removeAll(keepingCapacity: true)
         octets = 0
-        for (socket, error) in failures { socket.fail(error) }
+        withExtendedLifetime(held) {}
     }
 
     /// Sends the datagram in `first` and all later ones of the same descriptor.

@@ -217,8 +217,11 @@ private final class UDPSocketSlot: DatagramReceiving {
     }
 
     func failed(_ error: SocketError) {
-        end(Array(waiting.values), with: UpstreamError(error))
+        // Closed first: a completion may send another query, which must not use this socket.
+        let queries = Array(waiting.values)
+        waiting = [:]
         close()
+        for query in queries { query.completion(.failed(UpstreamError(error))) }
     }
 
     func expire(_ now: Instant) {
