@@ -39,7 +39,7 @@ extension ControlInterface {
         # vendor: the vendor that bills the calls
         # + billable-calls: int                for a query now, if the first attempt succeeds
         # + next-seconds: ?int                 until the name is resolved again
-        # + next-by: ?string                   refresh: a prefetch, if in demand. query: the first query then
+        # + next-by: ?string                   refresh: a prefetch, if in demand. query: the first query after expiry
         # + next-billable-calls: int           billable calls of that resolution
         type Cost (vendor: ?string)
 

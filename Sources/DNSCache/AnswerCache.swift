@@ -117,7 +117,7 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
     }
 
-    // MARK: - Looking
+    // MARK: - Numbers
 
     /// The current counts and sizes.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }

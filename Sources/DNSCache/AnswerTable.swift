@@ -42,7 +42,7 @@ package struct AnswerTable: ~Copyable {
         numbers.indexOctets = UInt64(index.octets)
     }
 
-    // MARK: - Looking ahead
+    // MARK: - Prefetching
 
     /// Prefetches the index bucket for a question hash.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }

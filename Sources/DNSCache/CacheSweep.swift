@@ -75,7 +75,7 @@ package struct CacheSweep {
         mirror = cache.restingMirror()
     }
 
-    // MARK: - Going on
+    // MARK: - Steps
 
     /// True if the sweep must continue without pauses.
     ///

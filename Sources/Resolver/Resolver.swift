@@ -249,7 +249,7 @@ package final class Resolver {
     }
 }
 
-// MARK: - What the settings answer
+// MARK: - Local answers
 
 extension Resolver {
     /// The static hosts.

@@ -95,7 +95,7 @@ struct SettingsVendorTests {
         )
     }
 
-    // MARK: - How servers are learnt
+    // MARK: - Server lists
 
     /// Returns a vendor's source of server addresses with its intervals; nil if there is none.
     private func source(_ vendor: String) throws -> [String]? {
@@ -136,7 +136,7 @@ struct SettingsVendorTests {
         #expect(try source("kind: baidu, account: 1, secret: $hex") == nil)
     }
 
-    // MARK: - How calls are made
+    // MARK: - Calls
 
     @Test("proxy, budget, concurrent calls and batching are passed to the client")
     func client() throws {

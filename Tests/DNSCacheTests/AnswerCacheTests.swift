@@ -59,7 +59,7 @@ struct AnswerCacheTests {
         #expect(small.numbers.limitOctets == UInt64(AnswerCache.sizes.smallest))
     }
 
-    // MARK: - Looking
+    // MARK: - Entries
 
     @Test
     func `entries of a name are listed with all their fields`() throws {

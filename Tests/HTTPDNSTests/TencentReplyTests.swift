@@ -133,7 +133,7 @@ extension TencentReplyTests {
     }
 }
 
-// MARK: - What is not believed
+// MARK: - Rejected replies
 
 extension TencentReplyTests {
     @Test(

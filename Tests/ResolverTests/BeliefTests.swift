@@ -138,7 +138,7 @@ struct BeliefTests {
         )
     }
 
-    // MARK: - What is never asked
+    // MARK: - Names that are never queried
 
     @Test(
         "names and types that a vendor cannot resolve are never sent to it",

@@ -86,7 +86,7 @@ struct RefreshTests {
         #expect(try await harness.ask("www.example.com").resolution.provenance.isStale)
     }
 
-    // MARK: - What it may cost
+    // MARK: - Costs
 
     @Test("refreshes from upstreams have no budget")
     @ServiceLoop

@@ -72,7 +72,7 @@ struct StaleAnswerTests {
         )
     }
 
-    // MARK: - How long
+    // MARK: - Durations
 
     @Test("a stale answer is given in the window, SERVFAIL after it", arguments: [3_599, 3_600])
     @ServiceLoop

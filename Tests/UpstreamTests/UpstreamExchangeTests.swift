@@ -23,7 +23,7 @@ struct UpstreamExchangeTests {
         )
     }
 
-    // MARK: - What is sent
+    // MARK: - Queries
 
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
     func `a query has RD, the client's DO and CD, and its own OPT record`(
@@ -111,7 +111,7 @@ struct UpstreamExchangeTests {
         }
     }
 
-    // MARK: - What comes back
+    // MARK: - Replies
 
     private enum Verdict { case reply, foreign, truncated, caseLost }
 

@@ -5,9 +5,9 @@ internal import Control
 /// Limits on the control socket; a stream is a call with several replies, such as `Watch`.
 ///
 ///     users except root: connections <= perUser each, total - reserved together
-///                        streams <= streamsPerUser each, streams - reserved together
+///                        open streams <= streamsPerUser each, streams - reserved together
 ///     all users:         connections <= total
-///                        streams <= the limit `streams` < total
+///                        open streams <= streams < total
 struct ControlPlaces {
     /// Maximum number of connections.
     let total: Int

@@ -67,7 +67,7 @@ extension ControlHandler {
     }
 }
 
-// MARK: - What is in force
+// MARK: - Active settings
 
 extension ControlHandler {
     package func settings() async throws(MethodError) -> SettingsReply {

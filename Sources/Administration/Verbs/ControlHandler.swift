@@ -29,7 +29,7 @@ package final class ControlHandler: ControlHandling {
 
     package func renameRoutes(_ name: (String) -> String) { zero.renameRoutes(name) }
 
-    // MARK: - Looking
+    // MARK: - Reading
 
     package func status() async throws(MethodError) -> StatusReply {
         StatusReply(daemon.state, uptimeSeconds: seconds(since: start), now: clocks.now())

@@ -228,7 +228,7 @@ extension UpstreamSettings {
     }
 }
 
-// MARK: - What needs a restart
+// MARK: - Changes that need a restart
 
 extension Settings {
     /// Returns the settings that can replace `running`, and the options that need a restart.

@@ -52,7 +52,7 @@ extension SettingsKind where Value == JSONSettings.Address {
     }
 }
 
-// MARK: - How calls are made
+// MARK: - Calls
 
 extension SettingsKind where Value == HTTPVersion {
     /// HTTP version that the installed libcurl supports.

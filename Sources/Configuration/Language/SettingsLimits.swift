@@ -77,7 +77,7 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Limited because each answer is compared with every entry.
+    /// Limited because the queried name is compared with every probe.
     static let probes = 0...256
 
     static let port = 1...65_535

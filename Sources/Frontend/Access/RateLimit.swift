@@ -3,10 +3,12 @@ internal import DNSWire
 internal import Locks
 package import Net
 
-/// Rate limit for UDP clients without a proven address (loopback, or a cookie, RFC 7873 §5.2.5).
+/// Rate limit for UDP clients, against reflection attacks.
 ///
-/// Above the limit, every second query gets no reply, and the others an empty reply with TC set,
-/// which is not larger than the query. The page of the module has the reasons.
+/// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
+/// their addresses cannot be forged. Above the limit, every second query gets no reply, and the
+/// others an empty reply with TC set, which is not larger than the query. The page of the module
+/// has the reasons.
 ///
 /// A keyed hash maps each client network to a slot of a fixed table. Networks in one slot share a
 /// limit.

@@ -15,8 +15,8 @@ extension EndpointPool {
 
     /// Returns the servers for a call that starts now: from the current server on, in a circle.
     ///
-    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
-    /// last.
+    /// Address families alternate (RFC 8305 §4), so if one family is broken, the second attempt
+    /// already uses the other. Servers with several unanswered requests come last.
     package func order(now: Instant) -> Order {
         // Fast path: no server has an open breaker or an unanswered request.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })

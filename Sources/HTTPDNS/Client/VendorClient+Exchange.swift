@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-// MARK: - What is asked
+// MARK: - Requests
 
 /// Request to a vendor together with the parser of its reply.
 protocol VendorRequest: Sendable {
@@ -52,7 +52,7 @@ struct AddressInquiry: VendorRequest {
     }
 }
 
-// MARK: - Asking
+// MARK: - Sending
 
 /// Result of an inquiry, with the reply.
 typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>

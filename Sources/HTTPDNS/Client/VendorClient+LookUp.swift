@@ -10,7 +10,8 @@ extension VendorClient {
 
     /// Looks up the addresses of `name` in one family; equal look-ups in flight share one call.
     ///
-    /// A vendor that pairs families is always queried for both: the other family costs nothing.
+    /// A vendor that pairs families is always queried for both: the other family costs nothing,
+    /// and clients usually query it next.
     ///
     /// - Parameter route: route to which a new call is charged.
     package func lookUp(

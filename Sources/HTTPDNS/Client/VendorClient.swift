@@ -127,7 +127,7 @@ package final class VendorClient {
     }
 }
 
-// MARK: - What it is given
+// MARK: - Settings
 
 extension VendorClient {
     /// Settings common to all kinds of vendors.

@@ -80,7 +80,7 @@ package struct DNSJSON: Vendor {
     }
 }
 
-// MARK: - Asking
+// MARK: - Requests
 
 extension DNSJSON {
     package var trialName: Name { .trial(url.origin.name) }

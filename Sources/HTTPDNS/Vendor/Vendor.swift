@@ -17,7 +17,7 @@ package protocol Vendor: Sendable {
     ///
     /// - Parameters:
     ///   - server: server to connect to; names the peer unless a TLS name is configured.
-    ///   - wallSeconds: seconds since 1970 by the vendor's clock.
+    ///   - wallSeconds: seconds since 1970 by the vendor's clock, for signatures that expire.
     /// - Throws: `VendorError.unusableName` or `.cipher`.
     func request(
         for lookup: VendorQuery,

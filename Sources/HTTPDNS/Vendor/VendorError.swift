@@ -80,7 +80,7 @@ package enum UnreadableReply: Error, Hashable {
     case member(String)
 }
 
-// MARK: - What to do about it
+// MARK: - Reactions
 
 extension VendorError {
     /// Cause of an error, which decides the reaction of the client.

@@ -28,9 +28,8 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one sd-event source.
 ///
-/// The page of the module has the reason.
-/// The source is re-armed only for an earlier timer; after a cancelled timer it fires without
-/// effect.
+/// The page of the module has the reason for the heap. The source is re-armed only for an earlier
+/// timer; after a cancelled timer it fires without effect.
 // SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop

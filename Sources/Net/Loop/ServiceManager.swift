@@ -15,7 +15,7 @@ package enum ServiceManager {
         package let descriptor: Int32
     }
 
-    // MARK: - Telling
+    // MARK: - Notifications
 
     /// Notifies systemd that the daemon can answer queries.
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }

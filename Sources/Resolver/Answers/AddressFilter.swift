@@ -45,7 +45,8 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Hints that did not change also come from the cache now, and expire with it.
+            // Unchanged hints also come from the cache now, so they expire with the cached
+            // addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }

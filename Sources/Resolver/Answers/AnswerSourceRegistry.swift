@@ -73,7 +73,8 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor that a cached answer of this number saves a call to; nil if none.
+    /// Returns the vendor whose call is avoided by a cache hit on an answer of this number; nil if
+    /// none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

@@ -23,7 +23,7 @@ final class LocalAnswers {
         suppressesAAAA && question.type == .aaaa || hosts.covers(question)
     }
 
-    /// Removes from a result what the settings now determine.
+    /// Removes the answers that the settings now determine from a result.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {

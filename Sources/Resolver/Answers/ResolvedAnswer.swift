@@ -8,7 +8,7 @@ package struct ResolvedAnswer: Sendable {
     /// Answers to other questions from the same call, such as the other family: cached, not sent.
     package var siblings: [(question: Question, resolution: Resolution)]
 
-    /// Creates a finding.
+    /// Creates an answer with its siblings.
     package init(
         _ resolution: Resolution,
         siblings: [(question: Question, resolution: Resolution)] = []

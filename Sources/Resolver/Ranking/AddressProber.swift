@@ -34,7 +34,7 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause of a lane after each server, which limits all concurrency to 40 servers/s.
+    /// Pause after a name, for each of its new servers; limits all measurements to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()

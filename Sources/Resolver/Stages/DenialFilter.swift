@@ -13,7 +13,8 @@ struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Seconds for which a denial is valid if the vendors were not heard: they may have addresses.
+    /// Seconds for which a denial is valid if no vendor has confirmed it: vendors may have
+    /// addresses.
     let unconfirmedLifetime: UInt32
 
     /// Returns an upstream's answer to `query`, with NODATA in place of an unreliable NXDOMAIN.

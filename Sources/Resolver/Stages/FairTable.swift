@@ -70,7 +70,7 @@ struct FairTable<Entry: FairEntry> {
 
     /// Result of an admission check.
     enum Admission {
-        /// The table has room.
+        /// The table has space.
         case accepted
 
         /// The caller must evict this entry first.

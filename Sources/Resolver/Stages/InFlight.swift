@@ -4,9 +4,9 @@ internal import Net
 
 /// In-flight work by key, shared by all callers that need the same result.
 ///
-/// The work continues after all callers have left, unless it is evicted (``FairTable``). When work
-/// is evicted, the callers of its client fail. If callers of other clients wait for it, it
-/// continues and counts against the first of them.
+/// The work continues after all callers have left, unless it is evicted (``FairTable``). Work counts
+/// against the client that started it. When it is evicted, the callers of that client fail. If
+/// callers of other clients wait for the work, it continues and counts against the first of them.
 @ServiceLoop
 final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Result for one caller.

@@ -161,7 +161,7 @@ package final class Prefetcher {
         return time > now ? time : nil
     }
 
-    // MARK: - Asking
+    // MARK: - Queries
 
     /// Unit of a refresh: a question, or a name if one call returns both families.
     private struct Subject: Hashable {

@@ -26,9 +26,9 @@ final class ServeStale {
         /// Longest time to wait for a better answer; nil if the fallback is given immediately.
         let delay: Duration?
 
-        /// Returns `found` if it says something about the name, otherwise the fallback.
+        /// Returns `found` if its RCODE is a statement about the name, otherwise the fallback.
         func unless(_ found: Resolution) -> Resolution {
-            // Only these RCODEs say something about the name (RFC 8767 §5, RFC 6672 §2.2).
+            // SERVFAIL and the other RCODEs describe the server (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }

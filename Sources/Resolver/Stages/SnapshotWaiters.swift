@@ -89,7 +89,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    // MARK: - Looking
+    // MARK: - Checking the cache
 
     private func look() {
         let now = clocks.now()

@@ -175,7 +175,7 @@ package final class VendorStage {
         )
     }
 
-    // MARK: - What replies are
+    // MARK: - Meaning of replies
 
     /// Converts a vendor's reply, with the other family if present, to the result of the stage.
     private func result(

@@ -180,7 +180,7 @@ final class ResolverHarness {
     }
 }
 
-// MARK: - Asking
+// MARK: - Queries
 
 extension ResolverHarness {
     /// Starts a query with the server's limit of 4.8 s.

@@ -65,7 +65,7 @@ extension Scenario {
     }
 }
 
-// MARK: - What happens
+// MARK: - Steps
 
 extension Scenario {
     struct Step: Sendable {
