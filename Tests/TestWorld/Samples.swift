@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-@testable package import Control
+package import Control
 
 /// Replies with every field set.
 package enum Samples {
