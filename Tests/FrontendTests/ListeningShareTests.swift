@@ -47,6 +47,76 @@ struct ListeningShareTests {
         #expect(try await ListeningSessionTests.read(1, from: second).count == 1)
     }
 
+    @Test
+    @ServiceLoop
+    func `pipelined queries of many sessions leave turns of the loop to others`() async throws {
+        let harness = ListenerHarness()
+        let (server, first) = try await ListeningSessionTests.connect(harness)
+        defer { server.stop() }
+        // The daemon answers each query itself, so no limit of pending queries applies.
+        let questions = Array(repeating: framed(try query("x.invalid")), count: 500)
+            .flatMap(\.self)
+        var clients = [first]
+        for _ in 1..<8 {
+            clients.append(
+                try await StreamConnection.connect(
+                    to: server.address,
+                    deadline: Clock.now + Self.patience
+                )
+            )
+        }
+        for client in clients {
+            try await client.write(questions, deadline: Clock.now + Self.patience)
+        }
+        // A task of the loop runs once per turn.
+        let most = await ServiceLoop.task {
+            var (answered, most): (UInt64, UInt64) = (0, 0)
+            while answered < 8 * 500 {
+                await Task.yield()
+                let now = harness.counted.total
+                (answered, most) = (now, max(most, now - answered))
+            }
+            return most
+        }.value
+        // A turn serves new and ready sessions until one has work left, then some that wait.
+        #expect(most <= 8 * UInt64(TCPLimits.answersPerTurn))
+    }
+
+    @Test
+    @ServiceLoop
+    func `an idle session is closed before one with a pending query`() async throws {
+        let harness = ListenerHarness()
+        let clock = StandingClock()
+        let (server, first) = try await ListeningSessionTests.connect(
+            harness,
+            clocks: clock.clocks
+        )
+        defer { server.stop() }
+        try await first.write(
+            framed(query("slow.example.com")),
+            deadline: Clock.now + Self.patience
+        )
+        await harness.upstream.crowd(of: 1)
+        clock.advance(by: .milliseconds(1))
+        var idle: [StreamConnection] = []
+        while harness.handler.sessions.evicted == 0 {
+            idle.append(
+                try await StreamConnection.connect(
+                    to: server.address,
+                    deadline: Clock.now + Self.patience
+                )
+            )
+            try #require(idle.count <= TCPLimits.connectionsPerClient)
+            while harness.handler.sessions.count + Int(harness.handler.sessions.evicted)
+                <= idle.count
+            {
+                await Task.yield()
+            }
+        }
+        harness.upstream.release()
+        #expect(try await ListeningSessionTests.read(1, from: first).count == 1)
+    }
+
     @Test(arguments: ["empty", "garbage", "malformed", "replies"])
     @ServiceLoop
     func `a session without valid queries is closed`(_ kind: String) async throws {

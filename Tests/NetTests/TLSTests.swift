@@ -162,4 +162,25 @@ struct TLSTests {
             #expect(throws: TLSError.self) { try TLSClient(certificateFile: file) }
         }
     }
+
+    @ServiceLoop
+    @Test
+    func `a server that only updates its keys is disconnected`() async throws {
+        let server = try KeyUpdateServer()
+        let client = try TLSClient(certificateFile: server.authorityFile)
+        let connection = try await client.connect(
+            to: server.address,
+            name: Certificates.name,
+            deadline: patience
+        )
+        let error = await #expect(throws: SocketError.self) {
+            _ = try await connection.read(upTo: 512, deadline: patience)
+        }
+        guard case .broken(let why) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(why.contains("control messages"))
+        connection.close()
+    }
 }

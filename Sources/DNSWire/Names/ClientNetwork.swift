@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Unit of per-client resource limits: an IPv4 /32 or an IPv6 /56.
+/// Unit of per-client resource limits: an IPv4 /32, an IPv6 /56, or the machine itself.
 ///
 /// Providers assign a /56 or more to a site, so a client can change a longer IPv6 prefix at will.
+/// A local program can use any address of 127.0.0.0/8, so all loopback addresses are one client.
 ///
 /// A network with a verified address (TCP, a valid cookie of RFC 7873, loopback) is distinct from
 /// the same network without verification: forged UDP queries never count against it.
@@ -18,7 +19,12 @@ package struct ClientNetwork: Hashable, Sendable {
     /// Creates the network that contains `address`; an IPv4-mapped address counts as IPv4.
     package init(of address: IPAddress, isProven: Bool) {
         self.isProven = isProven
-        switch address.unmapped {
+        let address = address.unmapped
+        guard !address.isLoopback else {
+            (bits, isIPv4) = (0x7F00_0000, true)
+            return
+        }
+        switch address {
         case .v4(let address):
             bits = UInt64(address.value)
             isIPv4 = true

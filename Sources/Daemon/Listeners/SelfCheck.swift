@@ -3,6 +3,7 @@ internal import Configuration
 internal import Frontend
 internal import Logging
 internal import Net
+internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
@@ -16,6 +17,25 @@ final class SelfCheck {
         case neverAnswered
 
         case silent
+
+        /// The workers are busy with more queries than they can answer.
+        case overloaded
+    }
+
+    /// Queries to one address, and the batches that its sockets had received before.
+    @ServiceLoop
+    private struct Check {
+        let listeners: Listeners
+        let query: SelfCheckQuery
+        let batches: [UInt64]
+
+        /// True if each socket has received more batches than this check can have caused.
+        var showsProgress: Bool {
+            zip(listeners.datagrams, batches).allSatisfy { socket, before in
+                let now = socket.batches.load(ordering: .relaxed)
+                return now - before > UInt64(2 * SelfCheck.mostQuestions * SelfCheck.attempts)
+            }
+        }
     }
 
     private let question: OwnQuery
@@ -40,11 +60,12 @@ final class SelfCheck {
         self.logger = logger
     }
 
-    /// Returns true if every address that has answered before answers again; waits up to `time`.
+    /// Returns true if every address that has answered before answers again, or is overloaded; waits
+    /// up to `time`.
     ///
-    /// Logs the first failure of an address.
+    /// A restart would not help against overload.  Logs each change of a result.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
-        var queries: [(address: SocketAddress, query: SelfCheckQuery)] = []
+        var checks: [Check] = []
         for listener in listeners {
             guard let target = listener.address.ownTarget else { continue }
             let sockets = Set(listener.datagrams.map(ObjectIdentifier.init)).count
@@ -55,26 +76,32 @@ final class SelfCheck {
             let messages = (0..<count).map { _ in
                 question.message(id: .random(in: .min ... .max, using: &random))
             }
-            queries.append((listener.address, SelfCheckQuery(messages, to: target)))
+            checks.append(
+                Check(
+                    listeners: listener,
+                    query: SelfCheckQuery(messages, to: target),
+                    batches: listener.datagrams.map { $0.batches.load(ordering: .relaxed) }
+                )
+            )
         }
-        defer { for (_, query) in queries { query.close() } }
+        defer { for check in checks { check.query.close() } }
 
         var end = clocks.now()
-        for _ in 0..<Self.attempts where !queries.allSatisfy({ $0.query.isAnswered }) {
+        for _ in 0..<Self.attempts where !checks.allSatisfy({ $0.query.isAnswered }) {
             end += time / Self.attempts
-            for (_, query) in queries { query.ask() }
-            for (_, query) in queries { await query.wait(until: end, clocks) }
+            for check in checks { check.query.ask() }
+            for check in checks { await check.query.wait(until: end, clocks) }
             if Task.isCancelled { return false }
         }
-        return queries.map { note($0.address, isAnswered: $0.query.isAnswered, time) }
-            .allSatisfy { $0 }
+        return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
     /// Logs a changed result; returns false if the address has stopped answering.
-    private func note(_ address: SocketAddress, isAnswered: Bool, _ time: Duration) -> Bool {
+    private func note(_ check: Check, _ time: Duration) -> Bool {
+        let address = check.listeners.address
         let before = standings[address]
-        switch (before, isAnswered) {
-        case (.silent, true):
+        switch (before, check.query.isAnswered) {
+        case (.silent, true), (.overloaded, true):
             logger.notice("listener \(address): answers again")
             standings[address] = .answered
         case (_, true):
@@ -87,7 +114,17 @@ final class SelfCheck {
                 """
             )
             standings[address] = .neverAnswered
-        case (.answered, false):
+        case (.overloaded, false) where check.showsProgress:
+            break
+        case (.answered, false) where check.showsProgress, (.silent, false) where check.showsProgress:
+            logger.warning(
+                """
+                listener \(address): overloaded: no reply to the health check query within \(time), but \
+                other queries are received; limit the clients with `rate-limit` or `allow`
+                """
+            )
+            standings[address] = .overloaded
+        case (.answered, false), (.overloaded, false):
             logger.critical(
                 """
                 listener \(address): no reply to the health check query within \(time); watchdog \

@@ -43,6 +43,9 @@ enum TCPLimits {
     /// Consecutive reads of one session before other sessions are served.
     static let reads = 4
 
+    /// Answers that are not in the cache, and rendered replies, before other work of the loop.
+    static let answersPerTurn = 32
+
     // MARK: - Time
 
     /// Suspension of reading after a client exceeded its share of queries in flight.

@@ -50,6 +50,9 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
+    /// Answers and rendered replies of the current turn; hits do not count.
+    private var answers = 0
+
     private(set) var lastActive: Instant
 
     /// End of the pause in reading after a refused query; nil without a pause.
@@ -61,7 +64,8 @@ final class TCPSession {
 
     private var whenEnded: CheckedContinuation<Void, Never>?
 
-    private var isIdle: Bool { pending == 0 && unsent == 0 }
+    /// True if the client waits for no reply.
+    var isIdle: Bool { pending == 0 && unsent == 0 }
 
     private var unsent: Int { outgoing.count + leaving.count + ready.octets }
 
@@ -89,11 +93,14 @@ final class TCPSession {
     func run() async {
         stream.observe { [weak self] what in
             guard let self else { return }
+            answers = 0
             if what.isWritable { write() }
-            if what.isReadable || what.hasEnded || isHeld { serve(toEnd: what.hasEnded || isHeld) }
+            if what.isReadable || what.hasEnded || isHeld {
+                serveInTurn(toEnd: what.hasEnded || isHeld)
+            }
             settle()
         }
-        serve(toEnd: true)
+        serveInTurn(toEnd: true)
         settle()
         guard isReading || !isIdle else { return }
         await withCheckedContinuation { whenEnded = $0 }
@@ -136,6 +143,13 @@ final class TCPSession {
     }
 
     // MARK: - Reading
+
+    /// Serves the client immediately, or after the sessions that wait.
+    private func serveInTurn(toEnd: Bool) {
+        guard handler.sessions.isBusy else { return serve(toEnd: toEnd) }
+        isHeld = true
+        catchUpSoon()
+    }
 
     /// Reads the available octets, answers the complete messages and writes the replies.
     ///
@@ -217,7 +231,7 @@ final class TCPSession {
             }
             for slot in outcome.leftOver {
                 let message = messages.message(slot)
-                if isTaking {
+                if isTaking, answers < TCPLimits.answersPerTurn {
                     answer(message, from: clientContext, now)
                 } else {
                     rest += framed(message)
@@ -234,6 +248,7 @@ final class TCPSession {
         from clientContext: ClientContext,
         _ now: Instant
     ) {
+        answers += 1
         switch handler.look(at: message, from: clientContext, arrival: now) {
         case .nothing:
             noteMalformed()
@@ -273,16 +288,21 @@ final class TCPSession {
 
     // MARK: - Writing
 
-    /// Schedules one run that writes new replies and reads more queries.
+    /// Schedules one call of `catchUp`.
     private func catchUpSoon() {
         guard !isCatchingUp else { return }
         isCatchingUp = true
-        ServiceLoop.task { [self] in
-            isCatchingUp = false
-            write()
-            if isHeld { serve(toEnd: true) }
-            settle()
-        }
+        handler.sessions.serveLater(self)
+    }
+
+    /// Writes new replies and reads more queries; returns the number of answers.
+    func catchUp() -> Int {
+        isCatchingUp = false
+        answers = 0
+        write()
+        if isHeld { serve(toEnd: true) }
+        settle()
+        return answers
     }
 
     private func write(_ messages: TCPBatch) {
@@ -321,6 +341,7 @@ final class TCPSession {
 
     private func render() {
         while outgoing.count < TCPLimits.batchOctets, let next = ready.pop() {
+            answers += 1
             outgoing += framed(handler.render(next.resolution, next.query))
         }
     }

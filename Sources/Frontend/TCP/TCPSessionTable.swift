@@ -14,6 +14,12 @@ package final class TCPSessionTable {
 
     private(set) var octets = 0
 
+    /// Sessions that have work left; each is in it at most once.
+    private var waiting = ClientQueue<TCPSession>()
+
+    /// True if a later turn will serve `waiting`.
+    private var isServingLater = false
+
     /// Sessions closed to accept other sessions.
     package private(set) var evicted: UInt64 = 0
 
@@ -52,14 +58,38 @@ package final class TCPSessionTable {
     }
 
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
+        // An idle client connects again (RFC 7766 §6.2.3); a pending query would be lost.
         let oldest = sessions.values.lazy.filter(isCandidate)
-            .min { $0.lastActive < $1.lastActive }
+            .min { ($0.isIdle ? 0 : 1, $0.lastActive) < ($1.isIdle ? 0 : 1, $1.lastActive) }
         guard let oldest else { return }
         evicted += 1
         oldest.close()
     }
 
     func noteMalformed() { malformed += 1 }
+
+    // MARK: - Turns
+
+    /// True if a session that becomes readable must wait for others.
+    var isBusy: Bool { waiting.count > 0 }
+
+    /// Serves `session` in a later turn of the service loop, after sessions that wait already.
+    func serveLater(_ session: TCPSession) {
+        waiting.append(session, of: session.network)
+        guard !isServingLater else { return }
+        isServingLater = true
+        ServiceLoop.task { [self] in serveWaiting() }
+    }
+
+    /// Serves sessions, one client after the other, until the work of a turn is done.
+    private func serveWaiting() {
+        var answers = 0
+        while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {
+            answers += 1 + session.catchUp()
+        }
+        isServingLater = isBusy
+        if isServingLater { ServiceLoop.task { [self] in serveWaiting() } }
+    }
 
     // MARK: - Octets
 

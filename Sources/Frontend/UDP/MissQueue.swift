@@ -14,6 +14,9 @@ package struct Miss: Sendable {
 }
 
 /// Queue of misses and refreshes from the workers to the service loop.
+///
+/// The clients take turns.  A client can queue as many misses as places are free, so one client
+/// alone gets half of the queue, and a flood leaves places for others.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -22,23 +25,51 @@ package final class MissQueue: Sendable {
     private let (refresh, handler): (@ServiceLoop (Query) -> Void, @ServiceLoop (Miss) -> Void)
 
     private struct Waiting {
-        var misses: [Miss] = []
+        var misses = ClientQueue<Miss>()
 
-        var octets = 0
+        /// Health check queries, which a flood must not delay.
+        var own: [Miss] = []
 
         var refreshes: [Query] = []
+
+        var isEmpty: Bool { misses.count == 0 && own.isEmpty && refreshes.isEmpty }
+
+        /// Queues a miss; returns false if the queue, or the client's part of it, is full.
+        mutating func add(_ miss: Miss) -> Bool {
+            let client = miss.clientContext.network(isProven: false)
+            let held = misses.held(by: client)
+            let octets = miss.datagram.octets.count
+            guard held.count < MissQueue.limit - misses.count,
+                held.weight + octets <= MissQueue.octets - misses.weight
+            else { return false }
+            misses.append(miss, of: client, weight: octets)
+            return true
+        }
+
+        /// Removes the next misses, the daemon's own queries first.
+        mutating func next(_ limit: Int) -> [Miss] {
+            var next = own
+            own = []
+            while next.count < limit,
+                let miss = misses.pop(weighing: { $0.datagram.octets.count })
+            {
+                next.append(miss)
+            }
+            return next
+        }
     }
 
-    /// Maximum number of queued misses, of queued refreshes, and of misses in `taken`.
+    /// Maximum number of queued misses, and of queued refreshes.
     private static let limit = 8_192
 
-    /// Maximum octets of queued datagrams; `taken` may hold the same number again.
+    /// Maximum octets of queued datagrams.
     package static let octets = 2 << 20
 
-    /// Misses handled in one turn of the service loop, before sockets, timers and control calls.
-    private static let row = 256
+    /// Maximum queued health check queries; one check sends fewer.
+    private static let ownLimit = 256
 
-    @ServiceLoop private var taken: ArraySlice<Miss> = []
+    /// Misses handled in one turn of the service loop, before sockets, timers and control calls.
+    private static let row = 64
 
     /// Misses dropped because the queue was full.
     package let dropped = Atomic<UInt64>(0)
@@ -50,52 +81,41 @@ package final class MissQueue: Sendable {
     ) throws(SocketError) {
         let box = WeakQueue()
         (self.refresh, self.handler) = (refresh, handler)
-        wakeup = try LoopWakeup { box.queue?.handleRow() }
+        wakeup = try LoopWakeup {
+            guard let queue = box.queue else { return }
+            if queue.handleRow() { queue.wakeup.ring() }
+        }
         box.queue = self
     }
 
     /// Handles all queued misses and refreshes immediately.
     @ServiceLoop
     package func handleAll() {
-        repeat { take() } while handle(Self.limit)
+        while handleRow() {}
     }
 
+    /// Handles the refreshes and the next misses; returns true if more are queued.
     @ServiceLoop
-    private func handleRow() {
-        if taken.isEmpty { take() }
-        if handle(Self.row) { wakeup.ring() }
-    }
-
-    @ServiceLoop
-    private func take() {
-        let new = waiting.withLock { waiting in
-            let new = waiting
-            waiting = Waiting()
-            return new
+    private func handleRow() -> Bool {
+        let (misses, refreshes) = waiting.withLock { waiting in
+            let refreshes = waiting.refreshes
+            waiting.refreshes = []
+            return (waiting.next(Self.row), refreshes)
         }
-        taken += new.misses
-        for query in new.refreshes { refresh(query) }
-    }
-
-    /// Handles at most `count` misses; returns true if more are queued.
-    @ServiceLoop
-    private func handle(_ count: Int) -> Bool {
-        for _ in 0..<min(count, taken.count) { handler(taken.removeFirst()) }
-        return !taken.isEmpty || waiting.withLock { !$0.misses.isEmpty }
+        for query in refreshes { refresh(query) }
+        for miss in misses { handler(miss) }
+        return waiting.withLock { !$0.isEmpty }
     }
 
     /// Queues misses; thread-safe, does not block.
-    package func take(_ misses: [Miss]) {
+    ///
+    /// - Parameter own: health check queries, which have places of their own.
+    package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
-            var taken = 0
-            for miss in misses {
-                let octets = waiting.octets + miss.datagram.octets.count
-                guard waiting.misses.count < Self.limit, octets <= Self.octets else { break }
-                waiting.misses.append(miss)
-                waiting.octets = octets
-                taken += 1
-            }
-            return misses.count - taken
+            var lost = 0
+            for miss in misses where !waiting.add(miss) { lost += 1 }
+            waiting.own += own.prefix(Self.ownLimit - waiting.own.count)
+            return lost
         }
         if lost > 0 { dropped.add(UInt64(lost), ordering: .relaxed) }
         wakeup.ring()

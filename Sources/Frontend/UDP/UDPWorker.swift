@@ -202,19 +202,18 @@ package final class UDPWorker: Sendable {
         _ terms: CookieTerms?,
         _ start: Instant
     ) {
-        var queued: [Miss] = []
+        var (queued, own): ([Miss], [Miss]) = ([], [])
         queued.reserveCapacity(misses.count)
         for slot in misses {
-            queued.append(
-                Miss(
-                    datagram: batch.copy(slot),
-                    listener: listener,
-                    clientContext: clientContext(slot, batch, rules, terms),
-                    arrival: start
-                )
+            let miss = Miss(
+                datagram: batch.copy(slot),
+                listener: listener,
+                clientContext: clientContext(slot, batch, rules, terms),
+                arrival: start
             )
+            if isOwn(slot, batch) { own.append(miss) } else { queued.append(miss) }
         }
-        queue.take(queued)
+        queue.take(queued, own: own)
     }
 
     private func clientContext(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// Buffers in which one thread receives queries, answers them in place and sends them back.
 ///
@@ -103,6 +104,7 @@ package struct DatagramBatch: ~Copyable {
             waits ? 0 : Int32(MSG_DONTWAIT)
         )
         usedCount = max(0, Int(count))
+        if count > 0 { listener.batches.add(1, ordering: .relaxed) }
         return count == -EAGAIN ? 0 : Int(count)
     }
 

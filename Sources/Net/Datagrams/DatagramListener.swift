@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 internal import Glibc
+package import Synchronization
 
 /// Bound UDP socket that receives queries; each worker has one.
 ///
@@ -14,6 +15,9 @@ package final class DatagramListener: Sendable {
 
     /// True if each datagram is received with its destination address.
     package let reportsDestination: Bool
+
+    /// Number of batches received by all workers of this socket.
+    package let batches = Atomic<UInt64>(0)
 
     /// True if another process, such as systemd, keeps the socket when this process ends.
     ///

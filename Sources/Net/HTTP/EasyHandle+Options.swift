@@ -143,6 +143,13 @@ extension EasyHandle {
                     SSL_CTX_get0_param(OpaquePointer(context)),
                     UInt(X509_V_FLAG_PARTIAL_CHAIN)
                 )
+                // Otherwise one read processes key updates until the server stops sending them.
+                unsafe SSL_CTX_ctrl(
+                    OpaquePointer(context),
+                    SSL_CTRL_CLEAR_MODE,
+                    Int(SSL_MODE_AUTO_RETRY),
+                    nil
+                )
                 return CURLE_OK
             },
             UnsafeMutableRawPointer(trusted.raw)

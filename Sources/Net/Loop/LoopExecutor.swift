@@ -10,8 +10,8 @@ private import Synchronization
 /// It is the executor of the global actor ``ServiceLoop``. A turn runs the jobs queued by the
 /// thread itself, then those of other threads, each in order of arrival, regardless of priority.
 ///
-/// **Fairness.** A turn runs only the jobs that were queued when it began. A poll dispatches one
-/// source. So neither jobs nor sockets starve.
+/// **Fairness.** A turn runs only the jobs that were queued when it began. A poll dispatches at most
+/// 16 sources. So neither jobs nor sockets starve.
 ///
 /// **Waking.** Under the lock the thread sets `polling` if the queue is empty, and clears it after
 /// the poll. Another thread that queues a job holds the same lock. If `polling` is not set, the
@@ -49,13 +49,12 @@ package final class LoopExecutor: SerialExecutor {
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
-    /// Batches to flush, and the number of sources dispatched since the first one was queued.
+    /// Batches to flush at the end of the turn.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var batches: [any TurnBatch] = []
-    private nonisolated(unsafe) var turnsOfBatches = 0
 
-    /// Maximum sources that are dispatched before the batches are flushed.
-    private static let turnsBeforeFlush = 16
+    /// Maximum sources that a turn dispatches.
+    private static let sourcesPerTurn = 16
 
     /// Eventfd that wakes the thread.
     private let alarm: Int32
@@ -222,30 +221,36 @@ extension LoopExecutor {
         // SAFETY: this is the loop's thread.
         let due = unsafe batches
         unsafe batches.removeAll(keepingCapacity: true)
-        unsafe turnsOfBatches = 0
         ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
     }
 
-    /// True if a descriptor of the sd-event loop is ready.
-    private var isReady: Bool {
-        // SAFETY: `event` lives as long as the loop; poll(2) reads and writes one entry.
-        var entry = unsafe pollfd(fd: sd_event_get_fd(event), events: Int16(POLLIN), revents: 0)
-        return unsafe Glibc.poll(&entry, 1, 0) > 0
+    /// True if this thread has queued no work.
+    private var isIdle: Bool {
+        // SAFETY: this is the loop's thread.
+        unsafe own.isEmpty && batches.isEmpty
     }
 
-    /// Dispatches one ready source; waits for one if there are no jobs.
+    /// Dispatches ready sources until none is ready or one leaves no work, then flushes the batches.
+    ///
+    /// Waits for a source if there is nothing else to do.
     private func poll() {
-        // SAFETY: `event` lives as long as the loop, and this is the loop's thread, as `own` and
-        // `batches` require.
-        if unsafe !batches.isEmpty {
-            unsafe turnsOfBatches += 1
-            // A flush may set timers, so it comes before `prepare`, which arms them.
-            if unsafe turnsOfBatches > Self.turnsBeforeFlush || !isReady { flushBatches() }
+        for _ in 0..<Self.sourcesPerTurn {
+            guard dispatch(waits: isIdle), !isIdle else { break }
         }
+        // A flush may set timers, which the next `sd_event_prepare` arms.
+        // SAFETY: this is the loop's thread.
+        if unsafe !batches.isEmpty { flushBatches() }
+    }
+
+    /// Dispatches one ready source; returns false if none is ready.
+    ///
+    /// - Parameter waits: true to wait for a source unless other threads have queued jobs.
+    private func dispatch(waits: Bool) -> Bool {
+        // SAFETY: `event` lives as long as the loop, and this is the loop's thread.
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =
-                unsafe own.isEmpty && batches.isEmpty
+                waits
                 && state.withLock { state in
                     state.polling = state.jobs.isEmpty && !state.stopping
                     return state.polling
@@ -253,11 +258,13 @@ extension LoopExecutor {
             status = unsafe sd_event_wait(event, idle ? .max : 0)
             if idle { state.withLock { $0.polling = false } }
         }
-        if status > 0 { status = unsafe sd_event_dispatch(event) }
+        let isReady = status > 0
+        if isReady { status = unsafe sd_event_dispatch(event) }
         precondition(
             status >= 0 || status == -EINTR,
             "the event loop failed: \(errorText(-status))"
         )
+        return isReady
     }
 }
 

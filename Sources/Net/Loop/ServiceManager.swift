@@ -45,14 +45,15 @@ package enum ServiceManager {
     /// Runs on the service loop, so systemd detects a hanging loop.
     ///
     /// - Parameter isHealthy: called before each notification; while it returns false or does not
-    ///   return, none is sent.
+    ///   return, none is sent. After false it is called again a thirtieth of an interval later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
         guard let interval = watchdogInterval else { return }
         while true {
-            if await isHealthy() { notify("WATCHDOG=1") }
-            try await ServiceLoop.sleep(until: Clock.now + interval / 2)
+            let passed = await isHealthy()
+            if passed { notify("WATCHDOG=1") }
+            try await ServiceLoop.sleep(until: Clock.now + interval / (passed ? 2 : 30))
         }
     }
 

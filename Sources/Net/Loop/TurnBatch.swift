@@ -8,6 +8,6 @@ package protocol TurnBatch: AnyObject {
 }
 
 extension ServiceLoop {
-    /// Flushes `batch` once: before the loop waits, or after `LoopExecutor.turnsBeforeFlush` turns.
+    /// Flushes `batch` once, at the end of the current turn or of the next.
     static func flushLater(_ batch: any TurnBatch) { LoopExecutor.shared.flushLater(batch) }
 }

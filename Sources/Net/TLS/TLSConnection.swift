@@ -12,6 +12,20 @@ package final class TLSConnection: OctetStream {
     /// True while a task writes the engine's output.
     private var isFlushing = false
 
+    /// Octets received since the last data: a record, tickets, and requests for new keys.
+    private var octetsWithoutData = 0
+
+    /// Maximum of `octetsWithoutData`: twice a record (RFC 8446 §5.2), so that a server cannot
+    /// occupy the loop with key updates.
+    private static let controlLimit = 32 << 10
+
+    /// Octets per read from the peer, whose records are then processed without a pause.
+    private static let inputLimit = 16 << 10
+
+    /// Consecutive reads; at `longestRow` the task yields, because a record can hold one octet.
+    private var readsInRow = 0
+    private static let longestRow = 16
+
     /// Takes over a connection before the TLS handshake.
     init(
         _ stream: StreamConnection,
@@ -40,7 +54,9 @@ package final class TLSConnection: OctetStream {
             do throws(SocketError) {
                 try await flush(deadline: deadline)
                 switch step {
-                case .done: return
+                case .done:
+                    octetsWithoutData = 0
+                    return
                 case .wantsInput: if try await fill(deadline: deadline) { continue }
                 case .ended, .failed: break
                 }
@@ -57,12 +73,18 @@ package final class TLSConnection: OctetStream {
         upTo limit: Int,
         deadline: Instant?
     ) async throws(SocketError) -> [UInt8] {
+        readsInRow += 1
+        if readsInRow == Self.longestRow {
+            readsInRow = 0
+            await Task.yield()
+        }
         while true {
             let step = engine.read(upTo: limit)
             // The peer may have requested a key update, which needs a reply.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
+                octetsWithoutData = 0
                 // Session tickets precede the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
@@ -71,6 +93,9 @@ package final class TLSConnection: OctetStream {
                 return octets
             case .wantsInput:
                 // End of stream without close_notify is accepted: DNS messages carry their length.
+                guard octetsWithoutData <= Self.controlLimit else {
+                    throw .broken("the server sends control messages but no data")
+                }
                 guard try await fill(deadline: deadline) else { return [] }
             case .ended:
                 return []
@@ -104,8 +129,9 @@ package final class TLSConnection: OctetStream {
 
     /// Reads from the peer into the engine; returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
-        let octets = try await stream.read(upTo: 65_535, deadline: deadline)
+        let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }
+        octetsWithoutData += octets.count
         engine.take(octets)
         return true
     }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import Frontend
+import Logging
+import Net
+import Synchronization
+import Testing
+
+@testable import Daemon
+
+@Suite("The health check of the listeners", .timeLimit(.minutes(15)))
+@ServiceLoop
+struct SelfCheckTests {
+    private let own = OwnQuery()
+    private let listeners: Listeners
+    private let check: SelfCheck
+
+    init() throws {
+        listeners = try Listeners(
+            binding: try #require(SocketAddress("127.0.0.1:0")),
+            workers: 1
+        )
+        check = SelfCheck(
+            asking: own,
+            clocks: .system,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Answers one health check query, as a worker and the service loop do.
+    private func answerOnce() throws -> WorkerThread {
+        let (listener, own) = (listeners.datagrams[0], own)
+        return try WorkerThread(named: "answer") {
+            var batch = DatagramBatch(for: listener)
+            guard batch.receive(from: listener) > 0 else { return }
+            let query = batch.copy(0)
+            if let reply = own.reply(to: query.octets) {
+                listener.send(reply, inReplyTo: query)
+            }
+        }
+    }
+
+    private func passes() async -> Bool {
+        await check.passes([listeners], within: .milliseconds(100))
+    }
+
+    @Test
+    func `an address that answered and is silent fails the check`() async throws {
+        let thread = try answerOnce()
+        #expect(await check.passes([listeners], within: .seconds(60)))
+        #expect(await !passes())
+        #expect(await !passes())
+        _ = thread
+    }
+
+    @Test
+    func `an address that never answered passes the check`() async {
+        #expect(await passes())
+    }
+
+    @Test
+    func `a busy address passes without a reply until it receives no more queries`() async throws {
+        let thread = try answerOnce()
+        #expect(await check.passes([listeners], within: .seconds(60)))
+        for _ in 0..<2 {
+            // After the first query, so the check has begun.
+            let listener = listeners.datagrams[0]
+            let flood = try WorkerThread(named: "flood") {
+                var batch = DatagramBatch(for: listener)
+                if batch.receive(from: listener) > 0 {
+                    listener.batches.add(10_000, ordering: .relaxed)
+                }
+            }
+            #expect(await passes())
+            _ = flood
+        }
+        #expect(await !passes())
+        _ = thread
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Frontend
+@testable import Net
+
+@Suite("The queue of misses", .timeLimit(.minutes(15)))
+@ServiceLoop
+struct MissQueueTests {
+    /// Misses in the order in which the service loop handles them, as "address number".
+    private final class Handled {
+        var names: [String] = []
+    }
+
+    private let listener: DatagramListener
+    private let handled = Handled()
+    private let queue: MissQueue
+
+    init() throws {
+        listener = try DatagramListener(
+            binding: try #require(SocketAddress("127.0.0.1:0")),
+            shared: false
+        )
+        queue = try MissQueue(refresh: { _ in }) { [handled] miss in
+            handled.names.append("\(miss.clientContext.address) \(miss.datagram.octets[0])")
+        }
+    }
+
+    private func miss(_ client: String, _ number: UInt8, octets: Int = 40) throws -> Miss {
+        Miss(
+            datagram: ReceivedDatagram(
+                octets: [number] + Array(repeating: 0, count: octets - 1),
+                client: sockaddr_storage(),
+                clientCount: 0,
+                control: []
+            ),
+            listener: listener,
+            clientContext: ClientContext(
+                transport: .udp,
+                address: try #require(IPAddress(client)),
+                isAllowed: true
+            ),
+            arrival: Clock.now
+        )
+    }
+
+    private func misses(_ client: String, _ count: Int, octets: Int = 40) throws -> [Miss] {
+        Array(repeating: try miss(client, 1, octets: octets), count: count)
+    }
+
+    @Test
+    func `clients take turns, and each client's misses keep their order`() throws {
+        queue.take(try (1...3).map { try miss("192.0.2.1", $0) })
+        queue.take([try miss("192.0.2.2", 1), try miss("192.0.2.1", 4)])
+        queue.handleAll()
+        #expect(
+            handled.names == [
+                "192.0.2.1 1", "192.0.2.2 1", "192.0.2.1 2", "192.0.2.1 3", "192.0.2.1 4",
+            ]
+        )
+    }
+
+    @Test(arguments: [40, 1_232])
+    func `a client that fills its part of the queue leaves places for others`(
+        _ octets: Int
+    ) throws {
+        queue.take(try misses("192.0.2.1", 10_000, octets: octets))
+        let lost = queue.dropped.load(ordering: .relaxed)
+        #expect(lost >= 5_000)
+        queue.take(try misses("192.0.2.2", 100, octets: octets))
+        queue.take(try misses("192.0.2.3", 100, octets: octets))
+        #expect(queue.dropped.load(ordering: .relaxed) == lost)
+        queue.handleAll()
+        #expect(handled.names.prefix(300).count { $0 == "192.0.2.3 1" } == 100)
+        #expect(UInt64(handled.names.count) == 10_200 - lost)
+    }
+
+    @Test
+    func `all addresses of the machine's loopback are one client`() throws {
+        for number in 1...100 { queue.take(try misses("127.0.0.\(number)", 100)) }
+        queue.take(try misses("::1", 100))
+        queue.take(try misses("::ffff:127.9.9.9", 100))
+        let lost = queue.dropped.load(ordering: .relaxed)
+        #expect(lost >= 6_000)
+        queue.take([try miss("192.0.2.1", 1)])
+        #expect(queue.dropped.load(ordering: .relaxed) == lost)
+    }
+
+    @Test
+    func `health check queries overtake a full queue`() throws {
+        for number in 1...200 { queue.take(try misses("192.0.2.\(number)", 1_000)) }
+        queue.take([], own: [try miss("127.0.0.1", 7)])
+        queue.handleAll()
+        #expect(handled.names.first == "127.0.0.1 7")
+    }
+}
