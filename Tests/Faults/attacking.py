@@ -36,6 +36,7 @@ def run(root, bench, chosen, before):
     - Parameter before: the directory of the older build; with None its column is empty.
     - Returns: the table in Markdown, and the broken promises as sentences.
     """
+    importlib.import_module("common").isolate()
     rows, broken = [], []
     for name, module in chosen.items():
         figure, holds = attempt(module, os.path.abspath(bench.bin), "httpdnsd")

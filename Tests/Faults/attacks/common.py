@@ -7,6 +7,7 @@ which returns the figure as text and whether the promise holds.
 import argparse
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -29,9 +30,24 @@ import dns.rrset
 
 READY_SECONDS = 10
 
+# Addresses of clients. The daemon counts all of 127.0.0.0/8 as one client, the machine itself.
+CLIENTS = ("10.99.0.2", "10.99.0.3", "10.99.0.4")
+
+CLONE_NEWNET = 0x40000000
+
 
 class AttackError(Exception):
     """An attack could not be run."""
+
+
+def isolate():
+    """Moves this process to a network namespace with only a loopback device, which has CLIENTS, too."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNET) != 0:
+        raise AttackError(f"unshare: {os.strerror(ctypes.get_errno())}: attacks need root")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    for address in CLIENTS:
+        subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"], check=True)
 
 
 def free_port():
@@ -249,6 +265,7 @@ def main(module):
     parser.add_argument("--server", default="httpdnsd", choices=("httpdnsd", *module["PEERS"]))
     options = parser.parse_args()
     try:
+        isolate()
         figure, holds = module["run"](os.path.abspath(options.bin), options.server)
     except AttackError as error:
         print(f"attack: {error}", file=sys.stderr)
@@ -384,6 +401,8 @@ upstreams: [{{name: upstream, url: "udp://127.0.0.1:{port}"}}]
 hosts: {{files: []}}
 cache: {{snapshot: "off"}}
 accelerate: {{loopback: "off"}}
+rate-limit: "off"
+allow: [127.0.0.0/8, 10.99.0.0/24]
 """
     return f"""
 server:
@@ -397,6 +416,7 @@ server:
   use-syslog: no
   do-not-query-localhost: no
   access-control: 127.0.0.0/8 allow
+  access-control: 10.99.0.0/24 allow
   module-config: "iterator"
   incoming-num-tcp: 256
   num-queries-per-thread: 4096
@@ -411,7 +431,7 @@ remote-control:
 
 
 def connect(port, source):
-    """Returns a TCP connection to the server from the loopback address `source`."""
+    """Returns a TCP connection to the server from the local address `source`."""
     return socket.create_connection(("127.0.0.1", port), 5, source_address=(source, 0))
 
 

@@ -21,7 +21,7 @@ FRAMES = {
 def served_seconds(port, octets):
     """Sends such messages for some seconds; returns how long the server accepted them."""
     begin = time.monotonic()
-    with common.connect(port, "127.0.0.2") as client:
+    with common.connect(port, common.CLIENTS[0]) as client:
         client.settimeout(0.5)
         try:
             while time.monotonic() < begin + SECONDS:

@@ -18,7 +18,7 @@ def run(programs, server):
             clients = []
             for name in ("slow.example", "n{}x{}.example"):
                 for _ in range(CONNECTIONS):
-                    clients.append(common.connect(daemon.port, "127.0.0.2"))
+                    clients.append(common.connect(daemon.port, common.CLIENTS[0]))
                 for number, client in enumerate(clients[-CONNECTIONS:]):
                     names = (name.format(number, query) for query in range(QUERIES))
                     try:

@@ -15,7 +15,7 @@ class Connection:
     """One connection of the attacker, kept full of queries for dead names."""
 
     def __init__(self, port):
-        self.stream = common.connect(port, "127.0.0.2")
+        self.stream = common.connect(port, common.CLIENTS[0])
         self.stream.setblocking(False)
         self.waiting, self.unsent, self.unread = 0, b"", b""
 
@@ -71,9 +71,9 @@ def run(programs, server):
         settings = common.forwarding(server, upstream)
         with common.Server(programs, server, settings) as daemon:
             with common.attacking(lambda: attack(daemon.port)):
-                common.victim(daemon.port, "127.0.0.3", [f"warm{i}.example" for i in range(20)], 2)
+                common.victim(daemon.port, common.CLIENTS[1], [f"warm{i}.example" for i in range(20)], 2)
                 names = [f"live{number}.example" for number in range(NAMES)]
-                failed = common.victim(daemon.port, "127.0.0.3", names, SECONDS)
+                failed = common.victim(daemon.port, common.CLIENTS[1], names, SECONDS)
             alive = daemon.is_alive()
     return f"{failed} of {NAMES} names failed", alive and failed <= NAMES * 0.02
 

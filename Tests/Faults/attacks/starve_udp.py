@@ -16,7 +16,7 @@ RATE, NAMES, SECONDS = 3000, 240, 12
 def attack(port):
     """Sends queries for dead names at a fixed rate, and reads nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.bind(("127.0.0.2", 0))
+        client.bind((common.CLIENTS[0], 0))
         client.connect(("127.0.0.1", port))
         begin, number = time.monotonic(), 0
         while True:
@@ -35,9 +35,9 @@ def run(programs, server):
         settings = common.forwarding(server, upstream)
         with common.Server(programs, server, settings) as daemon:
             with common.attacking(lambda: attack(daemon.port)):
-                common.victim(daemon.port, "127.0.0.3", [f"warm{i}.example" for i in range(30)], 3)
+                common.victim(daemon.port, common.CLIENTS[1], [f"warm{i}.example" for i in range(30)], 3)
                 names = [f"live{number}.example" for number in range(NAMES)]
-                failed = common.victim(daemon.port, "127.0.0.3", names, SECONDS)
+                failed = common.victim(daemon.port, common.CLIENTS[1], names, SECONDS)
             alive = daemon.is_alive()
     return f"{failed} of {NAMES} names failed", alive and failed <= NAMES * 0.02
 

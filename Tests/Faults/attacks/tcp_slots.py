@@ -14,7 +14,7 @@ def attack(port):
     """Keeps 128 connections of each address open, and queries a dead name on each every second."""
     clients, number = [], 0
     while True:
-        for source in ("127.0.0.2", "127.0.0.3"):
+        for source in common.CLIENTS[:2]:
             held = [client for address, client in clients if address == source]
             for _ in range(CONNECTIONS - len(held)):
                 with contextlib.suppress(OSError):
@@ -37,7 +37,7 @@ def attack(port):
 def is_answered(port, number):
     """Returns whether a new connection gets an answer within 2 s."""
     with contextlib.suppress(OSError):
-        with common.connect(port, "127.0.0.4") as client:
+        with common.connect(port, common.CLIENTS[2]) as client:
             client.settimeout(2)
             client.sendall(common.framed(common.query(f"live{number}.example", number)))
             for reply in common.replies(client):
