@@ -116,7 +116,8 @@ final class SelfCheck {
             standings[address] = .neverAnswered
         case (.overloaded, false) where check.showsProgress:
             break
-        case (.answered, false) where check.showsProgress, (.silent, false) where check.showsProgress:
+        case (.answered, false) where check.showsProgress,
+            (.silent, false) where check.showsProgress:
             logger.warning(
                 """
                 listener \(address): overloaded: no reply to the health check query within \(time), but \
