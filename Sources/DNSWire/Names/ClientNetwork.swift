@@ -8,29 +8,27 @@
 /// A network with a verified address (TCP, a valid cookie of RFC 7873, loopback) is distinct from
 /// the same network without verification: forged UDP queries never count against it.
 package struct ClientNetwork: Hashable, Sendable {
-    /// The leading 56 bits of an IPv6 address, or all 32 bits of an IPv4 address.
+    /// The leading 56 bits of an IPv6 address, or an IPv4 address in the same place, above the flags.
     private let bits: UInt64
 
-    private let isIPv4: Bool
+    private static let proven: UInt64 = 1
+    private static let isIPv4: UInt64 = 2
 
     /// True if the client has proven that it receives replies at its address.
-    package let isProven: Bool
+    package var isProven: Bool { bits & Self.proven != 0 }
 
     /// Creates the network that contains `address`; an IPv4-mapped address counts as IPv4.
     package init(of address: IPAddress, isProven: Bool) {
-        self.isProven = isProven
         let address = address.unmapped
-        guard !address.isLoopback else {
-            (bits, isIPv4) = (0x7F00_0000, true)
-            return
+        let network: UInt64
+        if address.isLoopback {
+            network = 0x7F00_0000 << 8 | Self.isIPv4
+        } else {
+            switch address {
+            case .v4(let address): network = UInt64(address.value) << 8 | Self.isIPv4
+            case .v6(let address): network = address.high & ~0xFF
+            }
         }
-        switch address {
-        case .v4(let address):
-            bits = UInt64(address.value)
-            isIPv4 = true
-        case .v6(let address):
-            bits = address.high & ~0xFF
-            isIPv4 = false
-        }
+        bits = isProven ? network | Self.proven : network
     }
 }

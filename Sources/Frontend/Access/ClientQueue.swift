@@ -4,48 +4,71 @@ internal import DNSWire
 /// Queue that serves the clients in turn, and the elements of each client in order of arrival.
 struct ClientQueue<Element> {
     /// Elements of one client, and the sum of their weights.
-    private struct Line {
+    private final class Line {
+        let client: ClientNetwork
         var elements = FirstInFirstOut<Element>()
         var weight = 0
+
+        init(_ client: ClientNetwork) { self.client = client }
     }
 
+    /// The lines that have elements.
     private var lines: [ClientNetwork: Line] = [:]
 
-    /// The clients of `lines`, the next one first; each line has elements.
-    private var turns = FirstInFirstOut<ClientNetwork>()
+    /// The lines that have elements, the next one first.
+    private var turns = FirstInFirstOut<Line>()
+
+    /// The line used last, possibly empty: one client often sends many queries in a row.
+    private var latest: Line?
 
     private(set) var count = 0
 
     /// Sum of the weights of all elements.
     private(set) var weight = 0
 
-    /// Returns the number and the total weight of the client's elements.
-    func held(by client: ClientNetwork) -> (count: Int, weight: Int) {
-        guard let line = lines[client] else { return (0, 0) }
-        return (line.elements.count, line.weight)
-    }
-
-    mutating func append(_ element: Element, of client: ClientNetwork, weight: Int = 0) {
-        if lines[client] == nil { turns.append(client) }
-        lines[client, default: Line()].elements.append(element)
-        lines[client]?.weight += weight
+    /// Adds an element.
+    ///
+    /// - Parameter admits: gets the number and the total weight of the client's elements; if it
+    ///   returns false, nothing is added.
+    /// - Returns: the result of `admits`.
+    @discardableResult
+    mutating func append(
+        _ element: Element,
+        of client: ClientNetwork,
+        weight: Int = 0,
+        if admits: (_ count: Int, _ weight: Int) -> Bool = { _, _ in true }
+    ) -> Bool {
+        let line = line(of: client)
+        guard admits(line.elements.count, line.weight) else { return false }
+        if line.elements.count == 0 {
+            lines[client] = line
+            turns.append(line)
+        }
+        line.elements.append(element)
+        line.weight += weight
         count += 1
         self.weight += weight
+        return true
+    }
+
+    private mutating func line(of client: ClientNetwork) -> Line {
+        if let latest, latest.client == client { return latest }
+        let line = lines[client] ?? Line(client)
+        latest = line
+        return line
     }
 
     /// Removes the next element; `weighing` returns the weight with which it was added.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
-        guard let client = turns.pop(), let element = lines[client]?.elements.pop() else {
-            return nil
-        }
+        guard let line = turns.pop(), let element = line.elements.pop() else { return nil }
         let weight = weighing(element)
         count -= 1
         self.weight -= weight
-        lines[client]?.weight -= weight
-        if lines[client]?.elements.count == 0 {
-            lines[client] = nil
+        line.weight -= weight
+        if line.elements.count == 0 {
+            lines[line.client] = nil
         } else {
-            turns.append(client)
+            turns.append(line)
         }
         return element
     }

@@ -36,14 +36,13 @@ package final class MissQueue: Sendable {
 
         /// Queues a miss; returns false if the queue, or the client's part of it, is full.
         mutating func add(_ miss: Miss) -> Bool {
-            let client = miss.clientContext.network(isProven: false)
-            let held = misses.held(by: client)
             let octets = miss.datagram.octets.count
-            guard held.count < MissQueue.limit - misses.count,
-                held.weight + octets <= MissQueue.octets - misses.weight
-            else { return false }
-            misses.append(miss, of: client, weight: octets)
-            return true
+            let free = MissQueue.limit - misses.count
+            let freeOctets = MissQueue.octets - misses.weight
+            let client = miss.clientContext.network(isProven: false)
+            return misses.append(miss, of: client, weight: octets) { count, weight in
+                count < free && weight + octets <= freeOctets
+            }
         }
 
         /// Removes the next misses, the daemon's own queries first.
