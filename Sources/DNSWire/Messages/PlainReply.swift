@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Answer section of a reply, copied without decoding its records.
+///
+/// Nearly every positive reply is plain: a chain of CNAMEs, then the addresses at its end, each
+/// owner a pointer to the question or to the CNAME before (RFC 1035 §4.1.4). All pointers then lead
+/// into copied octets, at the same offsets in each reply to the question. Any other reply is
+/// decoded with ``Message``, which gives the same records.
+package struct PlainReply: Hashable, Sendable {
+    /// The records of the answer section; there are no others.
+    package private(set) var sections: AnswerSections
+
+    /// The lowest TTL in seconds.
+    package private(set) var minimumTTL: UInt32
+
+    /// The flags of the header; RCODE is NOERROR.
+    package let header: Header
+
+    /// Offset of the end of the question in each reply.
+    private let questionEnd: Int
+
+    /// Copies the answer section of `message` if the reply is plain; otherwise returns nil.
+    ///
+    /// Checks the answer section completely, and the boundaries of the records that follow.
+    ///
+    /// - Parameters:
+    ///   - type: QTYPE; only A and AAAA have plain replies.
+    ///   - questionEnd: the offset of the end of the only question, whose name is valid.
+    package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
+        var walk = Walk(message, type, questionEnd)
+        guard let reader = try? walk.run(), reader else { return nil }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(walk.end - questionEnd)
+        for index in questionEnd..<walk.end { octets.append(message[index]) }
+        sections = AnswerSections(
+            octets: octets,
+            answerCount: UInt16(walk.offsets.count),
+            authorityCount: 0,
+            additionalCount: 0,
+            ttlOffsets: walk.offsets
+        )
+        minimumTTL = walk.minimumTTL
+        header = Header(flags: message.uint16(at: 2))
+        self.questionEnd = questionEnd
+    }
+
+    /// Replaces each TTL.
+    package mutating func mapTTLs(_ transform: (UInt32) -> UInt32) {
+        var lowest = UInt32.max
+        sections = sections.mappingTTLs(questionEnd: questionEnd) { ttl in
+            let new = transform(ttl)
+            lowest = min(lowest, new)
+            return new
+        }
+        minimumTTL = lowest
+    }
+}
+
+/// Check of a reply, record by record.
+private struct Walk: ~Escapable {
+    private let message: Span<UInt8>
+    private let type: UInt16
+    private let questionEnd: Int
+
+    /// Offset after the last octet that was checked; at the end of `run`, of the answer section.
+    private(set) var end: Int
+
+    /// Offsets of the TTLs.
+    private(set) var offsets: [UInt16] = []
+
+    private(set) var minimumTTL = UInt32.max
+
+    /// Offsets of the name of the question and of the target of each CNAME.
+    private var names: [Int] = [WireLimits.headerOctets]
+
+    /// The octets of the last CNAME target; a later target often ends with a part of it.
+    private var target = 0..<0
+
+    /// Offset and TTL of the first address record.
+    private var addresses: (start: Int, ttl: UInt32)?
+
+    /// Octets of the fixed fields of a record whose owner is a pointer.
+    private static let prologue = 12
+
+    /// Maximum number of answer records, which are compared in pairs.
+    private static let mostRecords = 24
+
+    /// Maximum length of the chain in names.
+    private static let mostNames = 6
+
+    @_lifetime(copy message)
+    init(_ message: Span<UInt8>, _ type: RecordType, _ questionEnd: Int) {
+        self.message = message
+        self.type = type.rawValue
+        self.questionEnd = questionEnd
+        end = questionEnd
+    }
+
+    /// Returns true if the reply is plain.
+    mutating func run() throws(WireError) -> Bool {
+        let count = Int(message.uint16(at: 6))
+        // TC is clear, and RCODE is NOERROR.
+        guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
+            type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
+            (1...Self.mostRecords).contains(count)
+        else { return false }
+        offsets.reserveCapacity(count)
+        for _ in 0..<count { guard try takeRecord() else { return false } }
+        return try addresses != nil && skipOthers()
+    }
+
+    /// Checks the next answer record.
+    private mutating func takeRecord() throws(WireError) -> Bool {
+        let start = end
+        guard message.count - start >= Self.prologue,
+            message[start] >= 0xC0,
+            Int(message.uint16(at: start) & 0x3FFF) == names[names.count - 1],
+            message.uint16(at: start + 4) == RecordClass.in.rawValue
+        else { return false }
+        let ttl = UInt32(message.uint16(at: start + 6)) << 16 | UInt32(message.uint16(at: start + 8))
+        let data = start + Self.prologue
+        end = data + Int(message.uint16(at: start + 10))
+        guard ttl <= WireLimits.maximumTTL, end <= message.count else { return false }
+        offsets.append(UInt16(start + 6))
+        minimumTTL = min(minimumTTL, ttl)
+        switch message.uint16(at: start + 2) {
+        case type: return takeAddress(start, ttl)
+        case RecordType.cname.rawValue where addresses == nil: return try takeAlias(data)
+        default: return false
+        }
+    }
+
+    /// Checks an address record: its size and TTL are those of the first one, and its data differs
+    /// from all before.
+    private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
+        let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
+        guard end - start == size else { return false }
+        guard let first = addresses else {
+            addresses = (start, ttl)
+            return true
+        }
+        guard first.ttl == ttl else { return false }
+        for other in stride(from: first.start, to: start, by: size) {
+            guard (Self.prologue..<size).contains(where: { message[other + $0] != message[start + $0] })
+            else { return false }
+        }
+        return true
+    }
+
+    /// Checks the target of a CNAME, which is at `start`.
+    private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
+        var reader = WireReader(message, at: start)
+        let pointer = try reader.skipName()
+        guard reader.offset == end, names.count < Self.mostNames else { return false }
+        if let pointer {
+            // Not into a TTL, which changes with each reply.
+            let isInQuestion = pointer < questionEnd - 4
+            guard isInQuestion || target.contains(pointer) else { return false }
+        }
+        guard !names.contains(where: { isSameName($0, start) }) else { return false }
+        names.append(start)
+        target = start..<end
+        return true
+    }
+
+    /// Checks the boundaries of the other records; returns true if an OPT record, if any, has no
+    /// option that matters.
+    private func skipOthers() throws(WireError) -> Bool {
+        var reader = WireReader(message, at: end)
+        let authorities = Int(message.uint16(at: 8))
+        var hasOPT = false
+        for index in 0..<authorities + Int(message.uint16(at: 10)) {
+            let isRoot = !reader.isAtEnd && message[reader.offset] == 0
+            _ = try reader.skipName()
+            let type = try reader.uint16()
+            _ = try reader.uint16()
+            let ttl = try reader.uint32()
+            let count = Int(try reader.uint16())
+            let data = reader.offset
+            reader.leaveField(try reader.enterField(count))
+            guard type == RecordType.opt.rawValue else { continue }
+            // The extended RCODE is zero; padding is the only option (RFC 7830).
+            guard isRoot, !hasOPT, index >= authorities, ttl >> 24 == 0 else { return false }
+            let isPadding =
+                count >= 4 && message.uint16(at: data) == EDNSOption.Code.padding
+                && Int(message.uint16(at: data + 2)) == count - 4
+            guard count == 0 || isPadding else { return false }
+            hasOPT = true
+        }
+        return reader.isAtEnd
+    }
+
+    /// Returns true if the two names, which are valid, are equal, ignoring case (RFC 4343).
+    private func isSameName(_ left: Int, _ right: Int) -> Bool {
+        var (left, right) = (label(at: left), label(at: right))
+        while true {
+            let count = message[left]
+            guard count == message[right] else { return false }
+            if count == 0 { return true }
+            for index in 1...Int(count)
+            where message[left + index].folded != message[right + index].folded {
+                return false
+            }
+            left = label(at: left + 1 + Int(count))
+            right = label(at: right + 1 + Int(count))
+        }
+    }
+
+    /// Returns the offset of the label to which the pointers at `offset` lead.
+    private func label(at offset: Int) -> Int {
+        var offset = offset
+        while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }
+        return offset
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns the two octets at `offset` as a number in network byte order.
+    fileprivate func uint16(at offset: Int) -> UInt16 {
+        UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
+    }
+}
