@@ -52,6 +52,22 @@ extension Message {
             && !authorities.contains { $0.type == .soa }
     }
 
+    /// Returns the records that prove `chain`: for each name its first CNAME (RFC 2181 §10.1), the
+    /// DNAMEs above it, and its signatures if the client wants them.
+    func records(of chain: AliasChain, for query: Query) -> [Record] {
+        var aliases = Set<Name>()
+        return answers.filter { record in
+            guard record.recordClass == query.question.recordClass else { return false }
+            switch record.type {
+            case .cname:
+                return chain.names.contains(record.name) && aliases.insert(record.name).inserted
+            case .dname: return chain.names.contains { $0.isEqualOrBelow(record.name) }
+            case .rrsig: return query.dnssecOK && chain.names.contains(record.name)
+            default: return false
+            }
+        }
+    }
+
     /// Adds the reply for the target of the chain.
     mutating func join(_ target: Message) {
         answers += target.answers
