@@ -224,7 +224,7 @@ package final class UpstreamStage {
             .failure(query, code, "reported by the upstream")
         case .exhausted:
             .failure(query, .other, "too many queries in flight")
-        case .timedOut, .declined, .broken:
+        case .timedOut, .declined, .rateLimited, .broken:
             .failure(query, .noReachableAuthority, "no upstream answered")
         }
     }
