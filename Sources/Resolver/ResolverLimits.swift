@@ -37,6 +37,12 @@ package enum ResolverLimits {
     /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 
+    /// Maximum octets of a CNAME chain, in wire form, that waits for the answer of its target.
+    ///
+    /// Enough for eleven aliases with signatures of RSA-2048.  Each query in flight keeps at most
+    /// one chain, so ``inFlight`` bounds their number in total and per client: 16 MiB.
+    static let chainOctets = 4_096
+
     /// TTL in seconds of answers that the daemon itself makes.
     static let localLifetime: UInt32 = 10_800
 

@@ -14,6 +14,9 @@ package enum UpstreamError: Error, Hashable {
     /// 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
+    /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
+    case rateLimited
+
     /// The connection was lost or the reply was invalid.
     case broken(String)
 
@@ -39,6 +42,7 @@ extension UpstreamError: CustomStringConvertible {
         case .declined(.noError, because: _): "answered with a referral"
         case .declined(let rcode, because: let code?): "answered \(rcode) (\(code))"
         case .declined(let rcode, because: nil): "answered \(rcode)"
+        case .rateLimited: "answered with HTTP status 429"
         case .broken(let why): why
         case .untrusted(let why): "cannot be trusted: \(why)"
         case .loop: "leads back to this server"
@@ -53,6 +57,7 @@ extension UpstreamError: CustomStringConvertible {
         case .timedOut: "timeout"
         case .unreachable: "unreachable"
         case .declined: "declined"
+        case .rateLimited: "rate-limited"
         case .broken: "broken"
         case .untrusted: "untrusted"
         case .loop: "loop"
@@ -62,7 +67,12 @@ extension UpstreamError: CustomStringConvertible {
     }
 
     /// True if the server returned a response.
-    var isDecline: Bool { if case .declined = self { true } else { false } }
+    var isDecline: Bool {
+        switch self {
+        case .declined, .rateLimited: true
+        default: false
+        }
+    }
 
     /// True if the server is not at fault.
     var isOurs: Bool { if case .exhausted = self { true } else { false } }

@@ -22,11 +22,13 @@ package enum UpstreamLimits {
 
     // MARK: - Hedging
 
-    /// Range of the waiting time before hedging, and its initial value.
-    ///
-    /// The waiting time is the smoothed latency plus four deviations (RFC 6298 §2).
-    static let patience: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1))
-    static let firstPatience: Duration = .milliseconds(400)
+    /// Waiting time before hedging: two round trips plus this, in which a resolver usually resolves
+    /// a name that it has not cached.
+    static let resolvingTime: Duration = .milliseconds(100)
+
+    /// Assumed round trip of a server that was not measured, and maximum waiting time.
+    static let firstRoundTrip: Duration = .milliseconds(150)
+    static let longestPatience: Duration = .seconds(1)
 
     // MARK: - Health
 

@@ -85,6 +85,55 @@ struct NameReadingTests {
         #expect(throws: WireError.nameTooLong(at: 12 + 128)) { try read(octets, at: 12 + 193) }
     }
 
+    /// A header, the root, and 126 names of a label and a pointer to the previous name, with their
+    /// offsets.
+    private static var chain: (message: [UInt8], offsets: [Int]) {
+        var message = [UInt8](repeating: 0, count: 13)
+        var offsets = [12]
+        for _ in 0..<126 {
+            let pointer = pointer(to: offsets[offsets.count - 1])
+            offsets.append(message.count)
+            message += [1, 0x61] + pointer
+        }
+        return (message, offsets)
+    }
+
+    private static func pointer(to offset: Int) -> [UInt8] {
+        [0xC0 | UInt8(offset >> 8), UInt8(offset & 0xFF)]
+    }
+
+    @Test
+    func `a name is the same at each pointer to it`() throws {
+        var (message, offsets) = Self.chain
+        for target in offsets.dropLast() + offsets.dropLast().reversed() {
+            message += Self.pointer(to: target) + [1, 0x62] + Self.pointer(to: target)
+        }
+        var reader = WireReader(message.span, at: 12)
+        while !reader.isAtEnd {
+            var other = WireReader(message.span, at: reader.offset)
+            let (name, same) = (try reader.name(), try other.name())
+            #expect(name.octets == same.octets)
+            let (end, sameEnd) = (reader.offset, other.offset)
+            #expect(end == sameEnd)
+        }
+    }
+
+    @Test
+    func `a second pointer to a long name does not exceed 255 octets`() throws {
+        let (chain, offsets) = Self.chain
+        let last = Self.pointer(to: offsets[126])
+        let message = chain + last + [1, 0x62] + last + [2, 0x62, 0x62] + last
+        var reader = WireReader(message.span, at: chain.count)
+        let counts = [try reader.name().octets.count, try reader.name().octets.count]
+        #expect(counts == [253, 255])
+        do throws(WireError) {
+            _ = try reader.name()
+            Issue.record("a name of 256 octets was read")
+        } catch {
+            #expect(error == .nameTooLong(at: message.count - 2))
+        }
+    }
+
     @Test
     func `a name in a field does not extend beyond the field`() throws {
         let message = [UInt8](repeating: 0, count: 12) + hex("03 636f6d 00")

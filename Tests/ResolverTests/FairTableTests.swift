@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import Resolver
@@ -32,7 +33,8 @@ struct FairTableTests {
                 timer: { _, _ in Never() }
             ),
             work: FairTableTests.limits,
-            waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1))
+            waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1)),
+            limit: .seconds(3_600)
         )
 
         /// A timer that never fires.
@@ -159,6 +161,36 @@ struct FairTableTests {
         #expect(questions.count == 0)
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a1"] == nil)
+    }
+
+    @Test
+    @ServiceLoop
+    func `work that a lower layer never ends is cancelled, and frees its place`() async {
+        let world = Simulation()
+        let table = InFlight<String, String>(
+            world.clocks,
+            work: ResolverLimits.inFlight,
+            waiting: ResolverLimits.waiting,
+            limit: .seconds(5)
+        )
+        var (outcomes, cancelled) = ([String](), false)
+        var end: (@ServiceLoop (String) -> Void)?
+        for wait in [Duration.seconds(1), .seconds(60)] {
+            table.join("a", for: nil, now: world.now, until: world.now + wait) { outcome in
+                if case .late = outcome { outcomes.append("late") }
+            } _: { signal, done in
+                signal.whenCancelled { cancelled = true }
+                end = done
+            }
+        }
+        await world.advance(by: .milliseconds(4_900))
+        #expect(outcomes == ["late"])
+        #expect(table.count == 1 && !cancelled)
+        await world.advance(by: .milliseconds(200))
+        #expect(outcomes == ["late", "late"])
+        #expect(table.count == 0 && cancelled)
+        end?("too late")
+        #expect(outcomes.count == 2)
     }
 
     @Test

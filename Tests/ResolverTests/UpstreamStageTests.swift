@@ -100,4 +100,50 @@ struct UpstreamStageTests {
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.explanation?.text == "the answer does not fit a message")
     }
+
+    // MARK: - Aliases
+
+    /// Upstream that has only an alias for `www.example.org`, with other `records`, and an address
+    /// for its target after 1 s.
+    @ServiceLoop
+    private static func alias(with records: [Record]) -> ScriptedUpstream {
+        ScriptedUpstream { (message) throws(UpstreamError) in
+            message.answers =
+                message.question?.name == "www.example.org"
+                ? [.cname("www.example.org", "target.example.net")] + records
+                : [.a("target.example.net", 1)]
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `only the chain of a reply is kept while its target is queried`() async throws {
+        // Other owners, other types, further aliases of one name, and signatures without DO.
+        let junk = (0..<100).flatMap { number -> [Record] in
+            let octets = [UInt8](repeating: UInt8(number), count: 100)
+            return [
+                .other("junk.example.org", .txt, octets), .other("www.example.org", .txt, octets),
+                .other("www.example.org", .rrsig, octets), .a("late.example.net", 9),
+                .cname("www.example.org", "other.example.net"),
+            ]
+        }
+        let harness = try ResolverHarness(upstream: Self.alias(with: junk))
+        let answer = try await harness.ask("www.example.org")
+        #expect(answer.answers == ["CNAME target.example.net.", "A 0.0.0.1"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a chain that exceeds its limit is a failure before its target is queried`() async throws {
+        let signatures = (0..<50).map { number in
+            Record.other("www.example.org", .rrsig, [UInt8](repeating: number, count: 100))
+        }
+        let harness = try ResolverHarness(upstream: Self.alias(with: signatures))
+        let answer = try await harness.ask("www.example.org", dnssecOK: true)
+        #expect(answer.rcode == .servFail)
+        #expect(
+            answer.resolution.explanation?.text == "too many records with the CNAME records"
+        )
+        #expect(harness.upstream?.asked.map(\.question.name) == ["www.example.org"])
+    }
 }

@@ -117,14 +117,45 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the hedging delay follows the measured latency (RFC 6298 §2)`() async throws {
+    func `the hedging delay follows the shortest latency`() async throws {
         let one = ScriptedUpstream("one", in: harness) { $0 < 30 ? .answer(40) : .answer(900) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(30) })
         for _ in 0..<30 { #expect(try await harness.ask(group) == .success("one")) }
         _ = harness.takeAsked()
         let before = harness.elapsed
         #expect(try await harness.ask(group) == .success("two"))
-        #expect(harness.takeAsked() == "one@\(before) two@\(before + 100)")
+        #expect(harness.takeAsked() == "one@\(before) two@\(before + 180)")
+    }
+
+    @Test
+    @ServiceLoop
+    func `slow names do not lengthen the hedging delay`() async throws {
+        let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(390) }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(1) })
+        for _ in 0..<50 { _ = try await harness.ask(group) }
+        await harness.advance(by: .seconds(1))
+        #expect(group.health.health(of: one).patience <= .milliseconds(400))
+        one.script = { _ in .answer(20) }
+        _ = try await harness.ask(group)
+        one.script = { _ in .answer(990) }
+        for _ in 0..<50 {
+            _ = try await harness.ask(group)
+            await harness.advance(by: .seconds(2))
+        }
+        #expect(group.health.health(of: one).patience == .milliseconds(140))
+    }
+
+    @Test
+    @ServiceLoop
+    func `the hedging delay of a distant server follows a measurement`() async throws {
+        let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .answer(430) }
+        let group = harness.group(one)
+        #expect(group.health.health(of: one).patience == .milliseconds(400))
+        // The query and the probe last longer than the delay, so the server is measured.
+        _ = try await harness.ask(group)
+        await harness.advance(by: .seconds(2))
+        #expect(harness.takeChecked() == "one@400 one@830 one@1260")
+        #expect(group.health.health(of: one).patience == .milliseconds(960))
     }
 
     @Test
@@ -300,6 +331,55 @@ struct UpstreamGroupTests {
         #expect(harness.asked.allSatisfy { $0.hasPrefix("doh") })
     }
 
+    @Test
+    @ServiceLoop
+    func `a pause or a loop of a protected upstream sends no name in the clear`() async throws {
+        let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) }
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        #expect(group.health.pause("dot"))
+        #expect(try await harness.ask(group) == .failure(.paused))
+        #expect(group.health.resume("dot"))
+        _ = group.health.update(dot) { $0.looped(now: harness.world.now) }
+        #expect(try await harness.ask(group) == .failure(.loop))
+        #expect(harness.takeAsked() == "")
+    }
+
+    @Test
+    @ServiceLoop
+    func `the pause of a protected upstream leaves its place to a protected one`() async throws {
+        let group = harness.group(
+            ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(20) },
+            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(20) },
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
+        )
+        #expect(group.health.pause("dot"))
+        #expect(try await harness.ask(group) == .success("doh"))
+        // An unprotected upstream replaces servers that are down, not one that is paused.
+        #expect(group.health.pause("doh"))
+        #expect(try await harness.ask(group) == .failure(.paused))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a protected upstream that limits the rate of queries sends no name in the clear`()
+        async throws
+    {
+        let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in
+            .fail(.rateLimited, 5)
+        }
+        let group = harness.group(doh, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        for _ in 0..<10 {
+            #expect(try await harness.ask(group) == .failure(.rateLimited))
+            await harness.advance(by: UpstreamLimits.probeSpacing)
+        }
+        #expect(!group.health.health(of: doh).isFit)
+        // It is down as soon as it does not answer probes at all.
+        doh.script = { _ in .silence }
+        await harness.advance(by: .seconds(10))
+        #expect(try await harness.ask(group) == .failure(.timedOut))
+        #expect(try await harness.ask(group) == .success("isp"))
+    }
+
     // MARK: - Latency
 
     @Test
@@ -330,7 +410,7 @@ struct UpstreamGroupTests {
     @Test
     @ServiceLoop
     func `slow names do not change the order of servers`() async throws {
-        let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(300) }
+        let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(130) }
         let group = harness.group(
             one,
             ScriptedUpstream("two", in: harness, own: .answer(20)) { _ in .answer(1) }
@@ -368,6 +448,7 @@ struct UpstreamGroupTests {
         ),
         (.broken("closed"), "broken", "closed"),
         (.untrusted("expired"), "untrusted", "cannot be trusted: expired"),
+        (.rateLimited, "rate-limited", "answered with HTTP status 429"),
         (.loop, "loop", "leads back to this server"),
         (.exhausted("socket: too many"), "exhausted", "socket: too many"),
     ])

@@ -11,9 +11,17 @@ struct NameCompressor {
         var offset: UInt16
         /// Its uncompressed size in octets, 2...255.
         var octets: UInt8
+        /// One more than the index of the previous target of the same size; 0 for none.
+        var previous: UInt8
     }
 
     private var targets: [Target] = []
+
+    /// One more than the index of the newest target of each size; 0 for none.
+    ///
+    /// A search visits only targets of equal size.  A name has one suffix per label, so a list
+    /// without this index would be searched up to 127 times for each of thousands of names.
+    private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }
 }
@@ -27,12 +35,13 @@ extension NameCompressor {
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
-            let octets = name.count - position
-            for target in targets
-            where Int(target.octets) == octets
-                && Self.isEqual(name, from: position, message, at: Int(target.offset))
-            {
-                return (position, target.offset)
+            var next = newest[name.count - position]
+            while next > 0 {
+                let target = targets[Int(next) - 1]
+                if Self.isEqual(name, from: position, message, at: Int(target.offset)) {
+                    return (position, target.offset)
+                }
+                next = target.previous
             }
             position += Int(name[position]) + 1
         }
@@ -78,15 +87,24 @@ extension NameCompressor {
             guard offset + position < WireLimits.pointerTargets,
                 targets.count < WireLimits.compressionTargets
             else { return }
+            let octets = UInt8(name.count - position)
             targets.append(
-                Target(offset: UInt16(offset + position), octets: UInt8(name.count - position))
+                Target(
+                    offset: UInt16(offset + position),
+                    octets: octets,
+                    previous: newest[Int(octets)]
+                )
             )
+            newest[Int(octets)] = UInt8(targets.count)
             position += Int(name[position]) + 1
         }
     }
 
     /// Removes all but the first `count` targets.
     mutating func forget(keeping count: Int) {
-        targets.removeLast(targets.count - count)
+        while targets.count > count {
+            let target = targets.removeLast()
+            newest[Int(target.octets)] = target.previous
+        }
     }
 }

@@ -14,6 +14,12 @@ package struct WireReader: ~Escapable {
     /// End of the readable range: the end of the message or of the current field.
     package private(set) var end: Int
 
+    /// Expanded names with many labels, by the offset to which a pointer has led.
+    ///
+    /// A record of 12 octets can have an owner of 127 labels.  Thousands of such records would
+    /// otherwise follow and copy the same labels again.
+    private var longNames: [Int: Name] = [:]
+
     /// Creates a reader at `offset` of `message`.
     @_lifetime(copy message)
     package init(_ message: Span<UInt8>, at offset: Int = 0) {
@@ -128,14 +134,19 @@ extension WireReader {
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
-        let extent = try walkName(at: start)
-        offset = extent.end
-        if let question, extent.end == start + 2, message[start] == 0xC0,
-            message[start + 1] == WireLimits.headerOctets
+        if let question, remaining >= 2, start > WireLimits.headerOctets,
+            message[start] == 0xC0, message[start + 1] == WireLimits.headerOctets
         {
+            offset = start + 2
             return question
         }
-        guard extent.isCompressed else { return Name(checked: copy(start..<extent.end)) }
+        let extent = try walkName(at: start)
+        offset = extent.end
+        guard let target = extent.target else { return Name(checked: copy(start..<extent.end)) }
+        let own = extent.end - 2 - start
+        if let long = longNames[target] {
+            return own == 0 ? long : Name(checked: copy(start..<start + own) + long.octets)
+        }
 
         var octets: [UInt8] = []
         octets.reserveCapacity(extent.octets)
@@ -148,10 +159,15 @@ extension WireReader {
             }
             let next = position + 1 + Int(length)
             for index in position..<next { octets.append(message[index]) }
-            guard length > 0 else { return Name(checked: octets) }
             position = next
+            if length == 0 { break }
         }
+        if extent.steps > Self.fewSteps { longNames[target] = Name(checked: Array(octets[own...])) }
+        return Name(checked: octets)
     }
+
+    /// Number of labels and pointers up to which expanding a name again is cheap.
+    private static var fewSteps: Int { 16 }
 
     /// Reads a name in which compression pointers are forbidden.
     @_lifetime(self: copy self)
@@ -178,7 +194,11 @@ extension WireReader {
         /// The size of the uncompressed name in octets, 1...255.
         var octets: Int
 
-        var isCompressed: Bool
+        /// The offset to which the first pointer leads; nil if there is none.
+        var target: Int?
+
+        /// The number of labels and pointers that were followed.
+        var steps: Int
     }
 
     /// Follows the name at `start` to its root label and validates all labels and pointers.
@@ -187,20 +207,23 @@ extension WireReader {
         allowingPointers: Bool = true
     ) throws(WireError) -> NameExtent {
         var octets = 1
+        var steps = 0
         var runStart = start
         var position = start
         var end: Int?
+        var first: Int?
         var hops = 0
 
         while true {
             let length = try octet(at: position)
+            steps += 1
             switch length {
             case 0:
-                let isCompressed = end != nil
                 return NameExtent(
                     end: end ?? position + 1,
                     octets: octets,
-                    isCompressed: isCompressed
+                    target: first,
+                    steps: steps
                 )
 
             case 1...63:
@@ -220,7 +243,22 @@ extension WireReader {
                 guard hops <= WireLimits.pointersPerName else {
                     throw .tooManyPointers(at: position)
                 }
-                if end == nil { end = position + 2 }
+                if first == nil {
+                    (first, end) = (target, position + 2)
+                    if let long = longNames[target] {
+                        octets += long.octets.count - 1
+                        guard octets <= WireLimits.nameOctets else {
+                            throw .nameTooLong(at: position)
+                        }
+                        // The number of pointers was checked when the long name was read.
+                        return NameExtent(
+                            end: position + 2,
+                            octets: octets,
+                            target: target,
+                            steps: steps
+                        )
+                    }
+                }
                 runStart = target
                 position = target
 

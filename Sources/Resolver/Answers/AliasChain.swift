@@ -52,6 +52,22 @@ extension Message {
             && !authorities.contains { $0.type == .soa }
     }
 
+    /// Returns the records that prove `chain`: for each name its first CNAME (RFC 2181 §10.1), the
+    /// DNAMEs above it, and its signatures if the client wants them.
+    func records(of chain: AliasChain, for query: Query) -> [Record] {
+        var aliases = Set<Name>()
+        return answers.filter { record in
+            guard record.recordClass == query.question.recordClass else { return false }
+            switch record.type {
+            case .cname:
+                return chain.names.contains(record.name) && aliases.insert(record.name).inserted
+            case .dname: return chain.names.contains { $0.isEqualOrBelow(record.name) }
+            case .rrsig: return query.dnssecOK && chain.names.contains(record.name)
+            default: return false
+            }
+        }
+    }
+
     /// Adds the reply for the target of the chain.
     mutating func join(_ target: Message) {
         answers += target.answers
@@ -62,21 +78,49 @@ extension Message {
 }
 
 extension [Record] {
-    /// The records without duplicates, each with its lowest TTL (RFC 2181 §5, §5.2).
-    var withoutDuplicates: [Record] {
+    /// The records without duplicates, each with the lowest TTL of its RRset (RFC 2181 §5, §5.2).
+    var consolidated: [Record] {
         guard count > 1 else { return self }
-        var places: [Record: Int] = [:]
+        var sets: [RecordSetKey: Int] = [:]
+        var lowest: [UInt32] = []
+        var known = Set<Content>(minimumCapacity: count)
         var records: [Record] = []
-        for record in self {
-            var key = record
-            key.ttl = 0
-            if let place = places[key] {
-                records[place].ttl = Swift.min(records[place].ttl, record.ttl)
-            } else {
-                places[key] = records.count
-                records.append(record)
+        var numbers: [Int] = []
+        records.reserveCapacity(count)
+        numbers.reserveCapacity(count)
+        var number = 0
+        for index in indices {
+            // Nearly always the set of the record before.
+            if index == 0 || !self[index].isInSet(of: self[index - 1]) {
+                let key = self[index].setKey
+                number = sets[key] ?? lowest.count
+                if number == lowest.count {
+                    sets[key] = number
+                    lowest.append(.max)
+                }
             }
+            lowest[number] = Swift.min(lowest[number], self[index].ttl)
+            guard known.insert(Content(number: number, data: self[index].data)).inserted else {
+                continue
+            }
+            records.append(self[index])
+            numbers.append(number)
         }
+        for index in records.indices { records[index].ttl = lowest[numbers[index]] }
         return records
+    }
+
+    /// A record without TTL, whose RRset has a number.
+    private struct Content: Hashable {
+        let number: Int
+        let data: RecordData
+    }
+}
+
+extension Record {
+    /// True if the record is certainly in the same RRset as `other`.
+    fileprivate func isInSet(of other: Record) -> Bool {
+        type == other.type && type != .rrsig && recordClass == other.recordClass
+            && name == other.name
     }
 }

@@ -26,8 +26,9 @@ extension Resolution {
         let policy = isProven ? policy.withoutLowerBounds : policy
         let aliases = message.aliasChain(from: question)
         let (chain, end) = (aliases.names, aliases.end)
+        // Filtered before the work per record: a reply can have thousands of other records.
         let answers = policy.clamped(
-            message.answers.withoutDuplicates.filter { record in
+            message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
                 // Before the queried type, which may be DNAME itself.
@@ -53,18 +54,17 @@ extension Resolution {
             return
         }
 
-        let authorities = message.authorities.withoutDuplicates
-        let soa = authorities.first { record in
+        let soa = message.authorities.first { record in
             record.type == .soa && end.isEqualOrBelow(record.name)
         }
         var lifetime = soa.map(policy.lifetime) ?? policy.negative.lowerBound
-        let proof = authorities.filter { record in
+        let proof = message.authorities.filter { record in
             switch record.type {
             case .soa: record == soa
             case .nsec, .nsec3, .rrsig: query.dnssecOK
             default: false
             }
-        }.map { record in
+        }.consolidated.map { record in
             var record = record
             record.ttl = min(record.ttl, lifetime)
             return record

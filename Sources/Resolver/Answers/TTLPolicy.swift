@@ -20,23 +20,14 @@ package struct TTLPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// Returns `records` with TTLs within the bounds; each RRset gets its lowest TTL (RFC 2181
-    /// §5.2).
+    /// Returns `records` with TTLs within the bounds and without duplicates; each RRset has its lowest
+    /// TTL (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
-        if records.count == 1 {
-            var record = records[0]
-            record.ttl = clamp(record.ttl, to: positive)
-            return [record]
+        var records = records.consolidated
+        for index in records.indices {
+            records[index].ttl = clamp(records[index].ttl, to: positive)
         }
-        var lowest: [RRsetKey: UInt32] = [:]
-        for record in records {
-            lowest[RRsetKey(record)] = min(lowest[RRsetKey(record)] ?? .max, record.ttl)
-        }
-        return records.map { record in
-            var record = record
-            record.ttl = clamp(lowest[RRsetKey(record)] ?? record.ttl, to: positive)
-            return record
-        }
+        return records
     }
 
     /// Returns the seconds for which a positive answer can be cached.
@@ -52,23 +43,6 @@ package struct TTLPolicy: Sendable, Equatable {
 
     func clamp(_ seconds: UInt32, to range: ClosedRange<UInt32>) -> UInt32 {
         min(max(seconds, range.lowerBound), range.upperBound)
-    }
-
-    /// Key of an RRset (RFC 2181 §5); signatures of different types are different sets.
-    private struct RRsetKey: Hashable {
-        let name: Name
-        let type: RecordType
-        let covered: [UInt8]
-
-        init(_ record: Record) {
-            name = record.name
-            type = record.type
-            if record.type == .rrsig, case .opaque(let octets) = record.data {
-                covered = Array(octets.prefix(2))
-            } else {
-                covered = []
-            }
-        }
     }
 }
 

@@ -4,7 +4,9 @@ internal import Net
 
 /// In-flight work by key, shared by all callers that need the same result.
 ///
-/// The work continues after all callers have left, unless it is evicted (``FairTable``). Work counts
+/// The work continues after all callers have left, unless it is evicted (``FairTable``). Work that
+/// has not ended after `limit` is cancelled, so that a fault of a lower layer cannot occupy an entry
+/// permanently. Work counts
 /// against the client that started it. When it is evicted, the callers of that client fail. If
 /// callers of other clients wait for the work, it continues and counts against the first of them.
 @ServiceLoop
@@ -83,6 +85,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     }
 
     private let clocks: Clocks
+    private let limit: Duration
     private var running: [Key: Work] = [:]
 
     /// Number of evicted entries.
@@ -91,7 +94,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     private var places: FairTable<Work>
     private var seats: FairTable<Waiter>
 
-    /// Completes callers at their deadlines.
+    /// Completes callers at their deadlines, and cancels work that lasts too long.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
     /// Creates an empty table.
@@ -99,8 +102,10 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// - Parameters:
     ///   - work: bounds of the work in flight.
     ///   - waiting: bounds of the waiting callers.
-    init(_ clocks: Clocks, work: FairLimits, waiting: FairLimits) {
+    ///   - limit: time after which work is cancelled.
+    init(_ clocks: Clocks, work: FairLimits, waiting: FairLimits, limit: Duration) {
         self.clocks = clocks
+        self.limit = limit
         places = FairTable(work)
         seats = FairTable(waiting)
     }
@@ -132,6 +137,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         if joined == nil {
             running[key] = current
             places.add(current)
+            alarm.bring(forward: now + limit)
         }
         if waits {
             let waiter = Waiter(key, client, now, deadline, joined != nil, completion)
@@ -214,12 +220,20 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     // MARK: - Deadlines
 
-    /// Completes the waiters with an expired deadline.
+    /// Completes the waiters with an expired deadline, and cancels work that lasts too long.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
+        var endless: [Work] = []
         var next: Instant?
         for work in running.values {
+            if work.began + limit <= now {
+                endless.append(work)
+                late += work.waiters.filter { !$0.isOver }
+                work.waiters = []
+                continue
+            }
+            next = min(next ?? work.began + limit, work.began + limit)
             if work.waiters.contains(where: { $0.deadline <= now }) {
                 late += work.waiters.filter { $0.deadline <= now && !$0.isOver }
                 work.waiters.removeAll { $0.deadline <= now || $0.isOver }
@@ -228,9 +242,11 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
                 next = min(next ?? waiter.deadline, waiter.deadline)
             }
         }
+        for work in endless { finish(work) }
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
+        for work in endless { work.signal.cancel() }
         for waiter in late { waiter.completion(.late) }
     }
 }

@@ -29,7 +29,9 @@ package final class SingleFlight {
         inFlight = InFlight(
             clocks,
             work: ResolverLimits.inFlight,
-            waiting: ResolverLimits.waiting
+            waiting: ResolverLimits.waiting,
+            // Longer than `work`, so that the work can report the reason of its failure.
+            limit: ResolverLimits.total
         )
     }
 

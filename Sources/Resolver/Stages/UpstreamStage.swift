@@ -106,7 +106,7 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// The message so far, and the upstream that sent its first part.
+    /// The reply so far, and the upstream that sent its first part.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
@@ -140,17 +140,52 @@ package final class UpstreamStage {
         guard answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(question)
         else { return completion(resolution(answered, query)) }
+        guard let pending = PendingAlias(answered, chain, query) else {
+            return completion(.failure(query, .other, "too many records with the CNAME records"))
+        }
         work.trace?.note("querying upstreams for the alias target \(chain.end)")
         forward(question, of: work, through: group) { [self] result in
             switch result {
             case .success(let reply):
-                var joined = answered
-                joined.message.join(reply.message)
-                joined.isBelieved = joined.isBelieved && reply.upstream.validates
-                complete(joined, work, completion)
+                complete(pending.joined(with: reply, query.question), work, completion)
             case .failure(let error):
                 completion(Self.failure(error, query))
             }
+        }
+    }
+
+    /// The chain of a reply while the target of its last alias is queried.
+    ///
+    /// A server can make the query for the target last seconds, so only the records of the chain
+    /// are kept, in wire form and within ``ResolverLimits/chainOctets``.
+    private struct PendingAlias {
+        private let records: AnswerSections
+        private let isAuthentic: Bool
+        private let upstream: any Forwarding
+        private let isBelieved: Bool
+
+        /// Keeps the chain of a reply; nil if its records exceed the limit.
+        init?(_ answered: Answered, _ chain: AliasChain, _ query: Query) {
+            let answers = answered.message.records(of: chain, for: query)
+            guard let records = try? AnswerSections(question: query.question, answers: answers),
+                records.octets.count <= ResolverLimits.chainOctets
+            else { return nil }
+            self.records = records
+            isAuthentic = answered.message.header.authenticData
+            upstream = answered.upstream
+            isBelieved = answered.isBelieved
+        }
+
+        /// Returns the chain followed by the reply for its target.
+        func joined(with reply: UpstreamGroup.Reply, _ question: Question) -> Answered {
+            var message = records.message(to: question) ?? Message()
+            message.header.authenticData = isAuthentic
+            message.join(reply.message)
+            return Answered(
+                message,
+                upstream,
+                isBelieved: isBelieved && reply.upstream.validates
+            )
         }
     }
 
@@ -189,7 +224,7 @@ package final class UpstreamStage {
             .failure(query, code, "reported by the upstream")
         case .exhausted:
             .failure(query, .other, "too many queries in flight")
-        case .timedOut, .declined, .broken:
+        case .timedOut, .declined, .rateLimited, .broken:
             .failure(query, .noReachableAuthority, "no upstream answered")
         }
     }

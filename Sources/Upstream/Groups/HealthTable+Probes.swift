@@ -28,7 +28,7 @@ extension HealthTable {
         _ completion: @escaping Verdict = { _ in }
     ) {
         let page = page(of: server)
-        guard page.health.isFit else { return completion(true) }
+        guard page.health.isFit else { return completion(page.health.isDown) }
         page.completions.append(completion)
         probe(server, silentSince: began, until: end)
     }
@@ -86,13 +86,18 @@ extension HealthTable {
                 if page.health.failedProbe(error, began: began, now: now) {
                     report(.rests(name: server.name, url: server.label, error))
                 }
-            } else if page.health.passedProbe(now: now) {
-                report(.recovered(name: server.name, url: server.label))
+            } else {
+                if page.health.passedProbe(now: now) {
+                    report(.recovered(name: server.name, url: server.label))
+                }
+                // The probe may have waited for a handshake; only a measurement is a round trip.
+                let isSlow = now - began > page.health.patience
+                if isSlow, page.health.isUnmeasured(at: now) { measure(server) }
             }
         }
         let completions = page.completions
         page.completions = []
-        for completion in completions { completion(!page.health.isFit) }
+        for completion in completions { completion(page.health.isDown) }
     }
 }
 

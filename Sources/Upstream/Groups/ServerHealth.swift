@@ -30,9 +30,13 @@ struct ServerHealth: Sendable, Hashable {
         var end: Instant { since + length }
     }
 
-    /// Smoothed latency of answers and its deviation (RFC 6298 §2).
+    /// Smoothed latency of answers to clients' queries, for display.
     private(set) var latency: Duration?
-    private var deviation: Duration = .zero
+
+    /// Shortest latency since the last measurement, or the measured round trip if that is longer.
+    ///
+    /// Clients choose slow names, so an answer to a client can only lower it.
+    private var shortest = UpstreamLimits.firstRoundTrip
 
     /// Latency of a probe over an open connection, and the time of its measurement.
     private(set) var roundTrip: Duration?
@@ -62,6 +66,13 @@ extension ServerHealth {
     /// True if the server is neither backed off nor looping.
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
+    /// True if probes show that the server is out of service, so that an unprotected server may
+    /// replace it.
+    ///
+    /// A server that limits the rate of queries is in service: a flood of a client must not move
+    /// the names of other clients to an unprotected server.
+    var isDown: Bool { rest.map { $0.reason != .rateLimited } ?? false }
+
     var loops: Bool { loopsUntil != nil }
 
     var condition: ServerCondition {
@@ -71,9 +82,7 @@ extension ServerHealth {
 
     /// Time to wait for the server before a hedged query is sent.
     var patience: Duration {
-        guard let latency else { return UpstreamLimits.firstPatience }
-        let range = UpstreamLimits.patience
-        return min(max(latency + deviation.doubled(2), range.lowerBound), range.upperBound)
+        min(shortest.doubled(1) + UpstreamLimits.resolvingTime, UpstreamLimits.longestPatience)
     }
 
     /// True if the server is backed off because of failures, not because of a forwarding loop.
@@ -108,14 +117,8 @@ extension ServerHealth {
 extension ServerHealth {
     /// Records an answer with latency `time`.
     mutating func answered(in time: Duration, now: Instant) {
-        if let smoothed = latency {
-            let distance = smoothed > time ? smoothed - time : time - smoothed
-            deviation += (distance - deviation).doubled(-2)
-            latency = smoothed + (time - smoothed).doubled(-3)
-        } else {
-            latency = time
-            deviation = time.doubled(-1)
-        }
+        latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
+        shortest = min(shortest, time)
         receivedAt = now
         declines = 0
     }
@@ -178,7 +181,10 @@ extension ServerHealth {
 
     mutating func beganMeasuring(now: Instant) { measuredAt = now }
 
-    mutating func measured(_ time: Duration) { roundTrip = time }
+    mutating func measured(_ time: Duration) {
+        roundTrip = time
+        shortest = time
+    }
 }
 
 // MARK: - Loops

@@ -11,11 +11,18 @@ struct ServerSelection: Sendable, Hashable {
         /// True if an operator has paused the server; it then receives no queries.
         var isPaused = false
         var health: ServerHealth
+
+        /// True if the server is not queried for another reason than a failed probe.
+        fileprivate var isUnusedWhileUp: Bool {
+            (isPaused || !health.isFit) && !health.isDown
+        }
     }
 
     /// Indices of the servers to query.
     ///
-    /// Servers that are paused, or that forward queries back to this daemon, are left out.
+    /// Servers that are paused, or that forward queries back to this daemon, are left out.  An
+    /// unprotected server does not replace them, nor a server that limits the rate of queries: only
+    /// a failed probe shows that a protected server is out of service.
     private(set) var order: [Int]
 
     /// Index of a server for which a probe should measure the round trip; nil for none.
@@ -28,7 +35,12 @@ struct ServerSelection: Sendable, Hashable {
 
     /// Orders `entries`, which are in the order of the settings.
     init(_ entries: [Entry], now: Instant) {
-        let fit = entries.indices.filter { entries[$0].health.isFit && !entries[$0].isPaused }
+        let unused = entries.firstIndex { $0.isProtected && $0.isUnusedWhileUp } ?? entries.count
+        let usable = entries.indices.filter { index in
+            let entry = entries[index]
+            return !entry.health.loops && !entry.isPaused && (entry.isProtected || index < unused)
+        }
+        let fit = usable.filter { entries[$0].health.isFit }
         let slow = Set(
             fit.filter { index in
                 fit.contains { other in
@@ -50,10 +62,7 @@ struct ServerSelection: Sendable, Hashable {
                     && (other < first || entries[first].health.isBeatable)
             }
         }
-        order += entries.indices.filter { index in
-            let entry = entries[index]
-            return !entry.health.isFit && !entry.health.loops && !entry.isPaused
-        }
+        order += usable.filter { !entries[$0].health.isFit }
     }
 }
 

@@ -72,7 +72,7 @@ package final class UpstreamGroup {
                 return AttemptPlan.Candidate(
                     server: index,
                     isProtected: server.isProtected,
-                    isDown: !pages[index].health.isFit,
+                    isDown: pages[index].health.isDown,
                     timeout: server.timeout,
                     patience: pages[index].health.patience,
                     repeatsAfter: server.repeatsAfter

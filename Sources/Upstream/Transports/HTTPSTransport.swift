@@ -139,6 +139,7 @@ extension HTTPSTransport {
         in reply: HTTPReply,
         to exchange: UpstreamExchange
     ) throws(UpstreamError) -> Message {
+        guard reply.status != 429 else { throw .rateLimited }
         guard reply.status == 200 else {
             throw .broken("answered with HTTP status \(reply.status)")
         }
