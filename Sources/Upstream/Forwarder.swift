@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// One upstream server: sends queries over its transport and counts the results.
@@ -60,20 +60,20 @@ package final class Forwarder: Forwarding {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         let start = clocks.now()
         var query = query
         if let noEDNSUntil, start < noEDNSUntil { query.usesEDNS = false }
         transport.carry(query, repeating: earlier, deadline: deadline, place) {
             [self, query] reply in
-            guard query.usesEDNS, case .success(let message) = reply, message.rejectsEDNS,
+            guard query.usesEDNS, case .success(.message(let message)) = reply, message.rejectsEDNS,
                 clocks.now() < deadline
             else { return finish(query, reply, since: start, completion) }
             var plain = query
             plain.usesEDNS = false
             transport.carry(plain, repeating: nil, deadline: deadline, place) { [self] reply in
-                if case .success(let message) = reply, !message.rejectsEDNS { testEDNS() }
+                if case .success(let reply) = reply, !reply.rejectsEDNS { testEDNS() }
                 finish(query, reply, since: start, completion)
             }
         }
@@ -82,9 +82,9 @@ package final class Forwarder: Forwarding {
     /// Counts a query that began at `start`, and calls its completion handler.
     private func finish(
         _ query: ForwardedQuery,
-        _ reply: Result<Message, UpstreamError>,
+        _ reply: Result<UpstreamReply, UpstreamError>,
         since start: Instant,
-        _ completion: @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         let end = clocks.now()
         do throws(UpstreamError) {
@@ -118,8 +118,24 @@ extension Forwarder {
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
         ednsTestedAt = now
         transport.carry(.probe, repeating: nil, deadline: now + timeout, nil) { [self] reply in
-            guard case .success(let message) = reply, message.rejectsEDNS else { return }
+            guard case .success(let reply) = reply, reply.rejectsEDNS else { return }
             noEDNSUntil = clocks.now() + UpstreamLimits.noEDNS
+        }
+    }
+}
+
+extension UpstreamReply {
+    fileprivate var rejectsEDNS: Bool {
+        if case .message(let message) = self { message.rejectsEDNS } else { false }
+    }
+
+    /// The reply, if it is an answer.
+    ///
+    /// - Throws: `UpstreamError.declined`.
+    fileprivate var answer: UpstreamReply {
+        get throws(UpstreamError) {
+            if case .message(let message) = self { try message.checkAnswer() }
+            return self
         }
     }
 }
@@ -133,19 +149,14 @@ extension Message {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
 
-    /// The message, if it is an answer.
-    ///
-    /// - Throws: `UpstreamError.declined`.
-    fileprivate var answer: Message {
-        get throws(UpstreamError) {
-            switch rcode {
-            case .noError where isReferral: throw UpstreamError(self)
-            case .noError, .nxDomain: return self
-            // The substituted name is too long: a final answer, proven by the DNAME (RFC 6672
-            // §2.2).
-            case .yxDomain where answers.contains { $0.type == .dname }: return self
-            default: throw UpstreamError(self)
-            }
+    /// Throws `UpstreamError.declined` unless the message is an answer.
+    fileprivate func checkAnswer() throws(UpstreamError) {
+        switch rcode {
+        case .noError where isReferral: throw UpstreamError(self)
+        case .noError, .nxDomain: break
+        // The substituted name is too long: a final answer, proven by the DNAME (RFC 6672 §2.2).
+        case .yxDomain where answers.contains { $0.type == .dname }: break
+        default: throw UpstreamError(self)
         }
     }
 

@@ -45,7 +45,7 @@ package protocol Forwarding: AnyObject, Sendable {
     ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
     ///     silent since then is not used.
     ///   - place: records details of the exchange, if the query is traced.
-    ///   - completion: the completion handler, called once, possibly before `ask` returns. Its message is
+    ///   - completion: the completion handler, called once, possibly before `ask` returns. Its reply is
     ///     complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN with
     ///     a DNAME.
     func ask(
@@ -53,7 +53,7 @@ package protocol Forwarding: AnyObject, Sendable {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     )
 
     /// Drops all connections after a network change; queries in flight are retried.
@@ -69,17 +69,18 @@ extension Forwarding {
 
     package var forgeries: UInt64 { 0 }
 
-    /// Calls ``ask(_:repeating:deadline:_:_:)`` and waits for its completion.
+    /// Calls ``ask(_:repeating:deadline:_:_:)``, waits for its completion, and decodes the reply.
     package func exchange(
         _ query: ForwardedQuery,
         repeating earlier: Instant? = nil,
         deadline: Instant
     ) async throws(UpstreamError) -> Message {
-        try await withCheckedContinuation { continuation in
+        let reply = await withCheckedContinuation { continuation in
             ask(query, repeating: earlier, deadline: deadline, nil) {
                 continuation.resume(returning: $0)
             }
-        }.get()
+        }
+        return try reply.get().message(to: query.question)
     }
 
     package func networkChanged() {}

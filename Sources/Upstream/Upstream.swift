@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// Upstream with several addresses under one name.
@@ -57,9 +57,9 @@ package final class Upstream: Forwarding {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
-        group.ask(query, deadline: deadline) { completion($0.map(\.message)) }
+        group.ask(query, deadline: deadline) { completion($0.map(\.answer)) }
     }
 
     package func networkChanged() {

@@ -67,6 +67,9 @@ package struct UpstreamExchange {
     /// Message ID.
     let id: UInt16
 
+    /// QTYPE.
+    private let type: RecordType
+
     /// Offset of the end of the question in the query and in each reply.
     private let questionEnd: Int
 
@@ -105,6 +108,7 @@ package struct UpstreamExchange {
             header.id = UInt16(truncatingIfNeeded: random.next())
         }
         id = header.id
+        type = query.question.type
         let name = query.question.name.octets
         questionEnd = Self.nameStart + name.count + 4
         message = OutgoingQuery.octets(
@@ -136,7 +140,7 @@ package struct UpstreamExchange {
         /// repeat the query over TCP.
         case caseLost
 
-        case reply(Message)
+        case reply(UpstreamReply)
     }
 
     /// Validates `octets`, received from the server's address.
@@ -158,9 +162,14 @@ package struct UpstreamExchange {
             }
             keepsCase = false
         }
+        if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
         guard let reply = try? Message(parsing: octets) else { return .foreign }
         guard keepsCase else { return .caseLost }
-        return reply.header.isTruncated ? .truncated : .reply(reply)
+        return reply.header.isTruncated ? .truncated : .reply(.message(reply))
+    }
+
+    private func plain(_ octets: Span<UInt8>) -> PlainReply? {
+        PlainReply(copying: octets, asked: type, questionEnd: questionEnd)
     }
 
     /// Returns true for a bare header with FORMERR or NOTIMP and the query's ID.
@@ -174,11 +183,15 @@ package struct UpstreamExchange {
     }
 
     /// Validates a reply received over a stream, where letter case is irrelevant.
-    package func judgeStream(_ octets: [UInt8]) -> Message? {
+    package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
-        case .reply(let message): message
-        case .caseLost: (try? Message(parsing: octets)).flatMap { $0.header.isTruncated ? nil : $0 }
-        case .foreign, .truncated: nil
+        case .reply(let reply): return reply
+        case .caseLost:
+            guard let message = try? Message(parsing: octets), !message.header.isTruncated else {
+                return nil
+            }
+            return .message(message)
+        case .foreign, .truncated: return nil
         }
     }
 }

@@ -25,9 +25,11 @@ final class HeldUpstream: Forwarding {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
-        ServiceLoop.task { [self] in completion(.success(await answer(query.question.name))) }
+        ServiceLoop.task { [self] in
+            completion(.success(.message(await answer(query.question.name))))
+        }
     }
 
     private func answer(_ name: Name) async -> Message {

@@ -27,14 +27,14 @@ struct EDNSFallbackTests {
             repeating earlier: Instant?,
             deadline: Instant,
             _ place: Trace.Place?,
-            _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+            _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
         ) {
             sent.append("\(query.isProbe ? "own" : "name")\(query.usesEDNS ? " EDNS" : "")")
             let (rcode, hasOPT) = reply(query)
             var message = Message(header: Header(id: 0))
             if hasOPT { message.edns = EDNS() }
             message.rcode = rcode
-            completion(.success(message))
+            completion(.success(.message(message)))
         }
 
         func count(in numbers: inout UpstreamNumbers) {}

@@ -79,7 +79,14 @@ extension AnswerSections {
         of question: Question,
         _ transform: (UInt32) -> UInt32
     ) -> AnswerSections {
-        let start = WireLimits.headerOctets + question.octetCount
+        mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
+    }
+
+    /// Returns the same records with transformed TTLs; `start` is the offset of the first record.
+    func mappingTTLs(
+        questionEnd start: Int,
+        _ transform: (UInt32) -> UInt32
+    ) -> AnswerSections {
         var octets = octets
         for offset in ttlOffsets {
             let place = Int(offset) - start
@@ -97,7 +104,7 @@ extension AnswerSections {
         )
     }
 
-    private init(
+    init(
         octets: [UInt8],
         answerCount: UInt16,
         authorityCount: UInt16,
@@ -109,5 +116,17 @@ extension AnswerSections {
         self.authorityCount = authorityCount
         self.additionalCount = additionalCount
         self.ttlOffsets = ttlOffsets
+    }
+
+    /// Decodes the records as the reply to `question`.
+    package func message(to question: Question) -> Message? {
+        var header = Header()
+        header.isResponse = true
+        var octets = Message(header: header, questions: [question]).encoded()
+        for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
+            octets.patch(count, at: 6 + 2 * index)
+        }
+        // This module encoded or checked the octets, so decoding cannot fail.
+        return try? Message(parsing: octets + self.octets)
     }
 }

@@ -10,8 +10,8 @@ package struct PlainReply: Hashable, Sendable {
     /// The records of the answer section; there are no others.
     package private(set) var sections: AnswerSections
 
-    /// The lowest TTL in seconds.
-    package private(set) var minimumTTL: UInt32
+    /// The lowest and the highest TTL in seconds.
+    package private(set) var ttls: ClosedRange<UInt32>
 
     /// The flags of the header; RCODE is NOERROR.
     package let header: Header
@@ -28,7 +28,7 @@ package struct PlainReply: Hashable, Sendable {
     ///   - questionEnd: the offset of the end of the only question, whose name is valid.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
-        guard let reader = try? walk.run(), reader else { return nil }
+        guard (try? walk.run()) == true else { return nil }
         var octets: [UInt8] = []
         octets.reserveCapacity(walk.end - questionEnd)
         for index in questionEnd..<walk.end { octets.append(message[index]) }
@@ -39,20 +39,20 @@ package struct PlainReply: Hashable, Sendable {
             additionalCount: 0,
             ttlOffsets: walk.offsets
         )
-        minimumTTL = walk.minimumTTL
+        ttls = walk.lowestTTL...walk.highestTTL
         header = Header(flags: message.uint16(at: 2))
         self.questionEnd = questionEnd
     }
 
     /// Replaces each TTL.
     package mutating func mapTTLs(_ transform: (UInt32) -> UInt32) {
-        var lowest = UInt32.max
+        var (lowest, highest): (UInt32, UInt32) = (.max, 0)
         sections = sections.mappingTTLs(questionEnd: questionEnd) { ttl in
             let new = transform(ttl)
-            lowest = min(lowest, new)
+            (lowest, highest) = (min(lowest, new), max(highest, new))
             return new
         }
-        minimumTTL = lowest
+        ttls = lowest...highest
     }
 }
 
@@ -68,13 +68,11 @@ private struct Walk: ~Escapable {
     /// Offsets of the TTLs.
     private(set) var offsets: [UInt16] = []
 
-    private(set) var minimumTTL = UInt32.max
+    private(set) var lowestTTL = UInt32.max
+    private(set) var highestTTL: UInt32 = 0
 
     /// Offsets of the name of the question and of the target of each CNAME.
     private var names: [Int] = [WireLimits.headerOctets]
-
-    /// The octets of the last CNAME target; a later target often ends with a part of it.
-    private var target = 0..<0
 
     /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
@@ -84,6 +82,9 @@ private struct Walk: ~Escapable {
 
     /// Maximum number of answer records, which are compared in pairs.
     private static let mostRecords = 24
+
+    /// Maximum number of other records.
+    private static let mostOthers = 48
 
     /// Maximum length of the chain in names.
     private static let mostNames = 6
@@ -99,14 +100,15 @@ private struct Walk: ~Escapable {
     /// Returns true if the reply is plain.
     mutating func run() throws(WireError) -> Bool {
         let count = Int(message.uint16(at: 6))
-        // TC is clear, and RCODE is NOERROR.
+        // Without TC, and RCODE NOERROR.
         guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
         else { return false }
         offsets.reserveCapacity(count)
         for _ in 0..<count { guard try takeRecord() else { return false } }
-        return try addresses != nil && skipOthers()
+        guard addresses != nil else { return false }
+        return try skipOthers()
     }
 
     /// Checks the next answer record.
@@ -117,12 +119,13 @@ private struct Walk: ~Escapable {
             Int(message.uint16(at: start) & 0x3FFF) == names[names.count - 1],
             message.uint16(at: start + 4) == RecordClass.in.rawValue
         else { return false }
-        let ttl = UInt32(message.uint16(at: start + 6)) << 16 | UInt32(message.uint16(at: start + 8))
+        let ttl =
+            UInt32(message.uint16(at: start + 6)) << 16 | UInt32(message.uint16(at: start + 8))
         let data = start + Self.prologue
         end = data + Int(message.uint16(at: start + 10))
         guard ttl <= WireLimits.maximumTTL, end <= message.count else { return false }
         offsets.append(UInt16(start + 6))
-        minimumTTL = min(minimumTTL, ttl)
+        (lowestTTL, highestTTL) = (min(lowestTTL, ttl), max(highestTTL, ttl))
         switch message.uint16(at: start + 2) {
         case type: return takeAddress(start, ttl)
         case RecordType.cname.rawValue where addresses == nil: return try takeAlias(data)
@@ -141,7 +144,10 @@ private struct Walk: ~Escapable {
         }
         guard first.ttl == ttl else { return false }
         for other in stride(from: first.start, to: start, by: size) {
-            guard (Self.prologue..<size).contains(where: { message[other + $0] != message[start + $0] })
+            guard
+                (Self.prologue..<size).contains(where: {
+                    message[other + $0] != message[start + $0]
+                })
             else { return false }
         }
         return true
@@ -152,15 +158,21 @@ private struct Walk: ~Escapable {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, names.count < Self.mostNames else { return false }
-        if let pointer {
-            // Not into a TTL, which changes with each reply.
-            let isInQuestion = pointer < questionEnd - 4
-            guard isInQuestion || target.contains(pointer) else { return false }
-        }
+        // A pointer into the fields of a record would change with the TTLs.
+        guard pointer.map({ label in names.contains { hasLabel(at: label, name: $0) } }) ?? true
+        else { return false }
         guard !names.contains(where: { isSameName($0, start) }) else { return false }
         names.append(start)
-        target = start..<end
         return true
+    }
+
+    /// Returns true if a label of the name at `name` begins at `offset`, before any pointer.
+    private func hasLabel(at offset: Int, name: Int) -> Bool {
+        var position = name
+        while position < offset, (1...63).contains(message[position]) {
+            position += 1 + Int(message[position])
+        }
+        return position == offset
     }
 
     /// Checks the boundaries of the other records; returns true if an OPT record, if any, has no
@@ -168,8 +180,10 @@ private struct Walk: ~Escapable {
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))
+        let count = authorities + Int(message.uint16(at: 10))
+        guard count <= Self.mostOthers else { return false }
         var hasOPT = false
-        for index in 0..<authorities + Int(message.uint16(at: 10)) {
+        for index in 0..<count {
             let isRoot = !reader.isAtEnd && message[reader.offset] == 0
             _ = try reader.skipName()
             let type = try reader.uint16()

@@ -166,6 +166,16 @@ extension WireReader {
         return Name(checked: octets)
     }
 
+    /// Checks and skips a name.
+    ///
+    /// - Returns: The offset to which the first compression pointer leads; nil if there is none.
+    @_lifetime(self: copy self)
+    mutating func skipName() throws(WireError) -> Int? {
+        let extent = try walkName(at: offset)
+        offset = extent.end
+        return extent.target
+    }
+
     /// Number of labels and pointers up to which expanding a name again is cheap.
     private static var fewSteps: Int { 16 }
 

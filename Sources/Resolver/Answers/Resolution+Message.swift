@@ -3,6 +3,28 @@ internal import DNSCache
 package import DNSWire
 
 extension Resolution {
+    /// Creates the resolution from a plain reply of an upstream; see the initializer for messages.
+    package init(
+        _ reply: PlainReply,
+        to query: Query,
+        _ policy: TTLPolicy,
+        _ provenance: Provenance,
+        isBelieved: Bool = false
+    ) {
+        let isProven = isBelieved && reply.header.authenticData
+        let range = isProven ? 0...policy.positive.upperBound : policy.positive
+        var reply = reply
+        if reply.ttls.clamped(to: range) != reply.ttls {
+            reply.mapTTLs { policy.clamp($0, to: range) }
+        }
+        rcode = .noError
+        sections = reply.sections
+        lifetime = reply.ttls.lowerBound
+        variant = query.variant
+        self.provenance = provenance
+        isAuthentic = isProven
+    }
+
     /// Creates the resolution from an upstream's reply.
     ///
     /// Only the CNAME chain and the records at its end are used; other records may be an attack

@@ -49,21 +49,6 @@ extension Resolution {
     }
 }
 
-extension AnswerSections {
-    /// Decodes the records as the reply to `question`.
-    package func message(to question: Question) -> Message? {
-        var header = Header()
-        header.isResponse = true
-        var octets = Message(header: header, questions: [question]).encoded()
-        for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
-            octets[6 + 2 * index] = UInt8(count >> 8)
-            octets[7 + 2 * index] = UInt8(count & 0xFF)
-        }
-        // This module encoded the octets, so decoding cannot fail.
-        return try? Message(parsing: octets + self.octets)
-    }
-}
-
 extension RecordData {
     init(_ address: IPAddress) {
         switch address {

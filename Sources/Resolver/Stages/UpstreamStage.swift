@@ -63,11 +63,17 @@ package final class UpstreamStage {
             switch result {
             case .success(let reply):
                 latency.note(clocks.now() - start)
-                complete(
-                    Answered(reply.message, reply.upstream, isBelieved: reply.upstream.validates),
-                    work,
-                    completion
-                )
+                let isBelieved = reply.upstream.validates
+                switch reply.answer {
+                case .plain(let plain):
+                    let provenance = provenance(of: reply.upstream)
+                    completion(
+                        Resolution(plain, to: query, policy, provenance, isBelieved: isBelieved)
+                    )
+                case .message(let message):
+                    let answered = Answered(message, reply.upstream, isBelieved: isBelieved)
+                    complete(answered, work, completion)
+                }
             case .failure(let error):
                 completion(Self.failure(error, query))
             }
@@ -135,19 +141,19 @@ package final class UpstreamStage {
         guard chain.ending == .target else {
             return completion(.failure(query, .other, "CNAME loop, or too many CNAME records"))
         }
-        var question = query.question
-        question.name = chain.end
+        var target = query.question
+        target.name = chain.end
         guard answered.message.lacksTarget(of: chain, query.question),
-            let group = aliases(question)
+            let group = aliases(target)
         else { return completion(resolution(answered, query)) }
         guard let pending = PendingAlias(answered, chain, query) else {
             return completion(.failure(query, .other, "too many records with the CNAME records"))
         }
         work.trace?.note("querying upstreams for the alias target \(chain.end)")
-        forward(question, of: work, through: group) { [self] result in
+        forward(target, of: work, through: group) { [self, target] result in
             switch result {
             case .success(let reply):
-                complete(pending.joined(with: reply, query.question), work, completion)
+                complete(pending.joined(with: reply, to: target, query), work, completion)
             case .failure(let error):
                 completion(Self.failure(error, query))
             }
@@ -176,11 +182,15 @@ package final class UpstreamStage {
             isBelieved = answered.isBelieved
         }
 
-        /// Returns the chain followed by the reply for its target.
-        func joined(with reply: UpstreamGroup.Reply, _ question: Question) -> Answered {
-            var message = records.message(to: question) ?? Message()
+        /// Returns the chain followed by the reply to `target`, the question for its end.
+        func joined(
+            with reply: UpstreamGroup.Reply,
+            to target: Question,
+            _ query: Query
+        ) -> Answered {
+            var message = records.message(to: query.question) ?? Message()
             message.header.authenticData = isAuthentic
-            message.join(reply.message)
+            message.join(reply.answer.message(to: target))
             return Answered(
                 message,
                 upstream,
@@ -190,16 +200,19 @@ package final class UpstreamStage {
     }
 
     private func resolution(_ answered: Answered, _ query: Query) -> Resolution {
-        let provenance = Provenance(source: .upstream, origin: number(of: answered.upstream))
         return
             (try? Resolution(
                 answered.message,
                 to: query,
                 policy,
-                provenance,
+                provenance(of: answered.upstream),
                 isBelieved: answered.isBelieved
             ))
             ?? .failure(query, .other, "the answer does not fit a message")
+    }
+
+    private func provenance(of server: any Forwarding) -> Provenance {
+        Provenance(source: .upstream, origin: number(of: server))
     }
 
     private func number(of server: any Forwarding) -> UInt16 {

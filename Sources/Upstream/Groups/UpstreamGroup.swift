@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// Upstreams in the order of the settings, with failover, hedging and health checks.
@@ -32,7 +32,7 @@ package final class UpstreamGroup {
 
     /// Reply and the upstream that sent it.
     package struct Reply: Sendable {
-        package let message: Message
+        package let answer: UpstreamReply
         package let upstream: any Forwarding
     }
 
@@ -246,11 +246,11 @@ private final class Run {
         server.ask(query, repeating: since, deadline: until, place) { [self] result in
             unsuspected.removeAll { $0.number == number }
             switch result {
-            case .success(let message):
-                place?.end(message.summary, at: health.clocks.now())
+            case .success(let reply):
+                place?.end(reply.message(to: query.question).summary, at: health.clocks.now())
                 health.answered(server, began: began)
                 guard plan.answered(number) else { return }
-                end(.success(UpstreamGroup.Reply(message: message, upstream: server)))
+                end(.success(UpstreamGroup.Reply(answer: reply, upstream: server)))
             case .failure(let error):
                 place?.end("\(error)", at: health.clocks.now())
                 failed(new, error)

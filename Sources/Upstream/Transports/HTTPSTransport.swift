@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// DNS over HTTPS (RFC 8484) with POST, and HTTP/2 if the server supports it.
@@ -55,7 +55,7 @@ package final class HTTPSTransport: UpstreamTransport {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         guard inFlight < UpstreamLimits.requestsInFlight || query.isProbe else {
             return completion(.failure(.exhausted("too many queries in flight (\(inFlight))")))
@@ -115,7 +115,7 @@ package final class HTTPSTransport: UpstreamTransport {
     private func message(
         in sent: Result<HTTPReply, HTTPError>,
         to exchange: UpstreamExchange
-    ) throws(UpstreamError) -> Message {
+    ) throws(UpstreamError) -> UpstreamReply {
         switch sent {
         case .failure(let error):
             throw UpstreamError(error)
@@ -138,7 +138,7 @@ extension HTTPSTransport {
     static func message(
         in reply: HTTPReply,
         to exchange: UpstreamExchange
-    ) throws(UpstreamError) -> Message {
+    ) throws(UpstreamError) -> UpstreamReply {
         guard reply.status != 429 else { throw .rateLimited }
         guard reply.status == 200 else {
             throw .broken("answered with HTTP status \(reply.status)")
@@ -146,11 +146,11 @@ extension HTTPSTransport {
         guard isMessage(reply.contentType) else {
             throw .broken("sent a body that is not a DNS message")
         }
-        guard var message = exchange.judgeStream(reply.body) else {
+        guard var answer = exchange.judgeStream(reply.body) else {
             throw .broken("the reply does not match the query")
         }
-        if let age = reply.age.flatMap(seconds), age > 0 { message.grow(olderBy: age) }
-        return message
+        if let age = reply.age.flatMap(seconds), age > 0 { answer.grow(olderBy: age) }
+        return answer
     }
 
     /// Returns true if the content type is that of a DNS message, ignoring case and parameters.
@@ -167,6 +167,20 @@ extension HTTPSTransport {
             return nil
         }
         return min(UInt32(text) ?? .max, UpstreamLimits.age)
+    }
+}
+
+extension UpstreamReply {
+    /// Reduces the TTL of each record by `age` seconds.
+    fileprivate mutating func grow(olderBy age: UInt32) {
+        switch self {
+        case .plain(var reply):
+            reply.mapTTLs { $0 - min($0, age) }
+            self = .plain(reply)
+        case .message(var message):
+            message.grow(olderBy: age)
+            self = .message(message)
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// Unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
@@ -34,12 +34,12 @@ package final class PlainTransport: UpstreamTransport {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         datagrams.ask(query, deadline: deadline) { [self] outcome in
             switch outcome {
-            case .reply(let message):
-                completion(.success(message))
+            case .reply(let reply):
+                completion(.success(reply))
             case .failed(let error):
                 completion(.failure(error))
             case .needsStream:

@@ -47,7 +47,7 @@ final class StreamExchanger {
         since: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
@@ -63,7 +63,7 @@ final class StreamExchanger {
         _ since: Instant?,
         _ deadline: Instant,
         _ place: Trace.Place?
-    ) async throws(UpstreamError) -> Message {
+    ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
         let purpose = exchange.isProbe ? Purpose.probes : .queries
         let connection = self.connection(for: purpose, receivedSince: since)
@@ -130,14 +130,16 @@ final class StreamExchanger {
         _ octets: [UInt8],
         _ exchange: UpstreamExchange,
         on connection: PipelinedConnection
-    ) throws(UpstreamError) -> Message {
-        guard let message = exchange.judgeStream(octets) else {
+    ) throws(UpstreamError) -> UpstreamReply {
+        guard let reply = exchange.judgeStream(octets) else {
             throw .broken("the reply does not match the query")
         }
-        for case .keepalive(let units?) in message.edns?.options ?? [] {
-            connection.keep(for: .milliseconds(100) * Int(units))
+        if case .message(let message) = reply {
+            for case .keepalive(let units?) in message.edns?.options ?? [] {
+                connection.keep(for: .milliseconds(100) * Int(units))
+            }
         }
-        return message
+        return reply
     }
 
     nonisolated static func connect(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// DNS over TCP (RFC 7766) or TLS (DoT, RFC 7858) on a persistent connection.
@@ -43,7 +43,7 @@ package final class StreamTransport: UpstreamTransport {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         let exchange = UpstreamExchange(
             query,

@@ -10,7 +10,7 @@ internal import Net
 final class UDPExchanger {
     /// Result of a query.
     enum Outcome {
-        case reply(Message)
+        case reply(UpstreamReply)
 
         /// The reply does not fit in UDP or may be forged; repeat the query over TCP (RFC 7766 §5).
         case needsStream

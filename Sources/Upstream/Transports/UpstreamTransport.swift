@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 package import Net
 
 /// Transport to one server: sends a query and returns the matching reply.
@@ -24,7 +24,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     )
 
     /// See ``Forwarding/forgeries``.

@@ -87,12 +87,49 @@ private enum UpstreamOracle {
             try promise(message?.question == query.question, "another question")
         case .reply(let reply):
             try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
-            try promise(reply == message && reply.question == query.question, "another reply")
-            try promise(reply.header.isResponse && !reply.header.isTruncated, "no whole reply")
             try promise(exchange.judgeStream(octets) == reply, "TCP reads another reply")
             try judgeOthers(octets, query)
-            try judgeAnswer(to: query, from: reply)
+            switch reply {
+            case .plain(let plain):
+                try promise(plain.header.isResponse && !plain.header.isTruncated, "no whole reply")
+                try judge(plain, message, query)
+            case .message(let reply):
+                try promise(reply == message && reply.question == query.question, "another reply")
+                try promise(reply.header.isResponse && !reply.header.isTruncated, "no whole reply")
+                try judgeAnswer(to: query, from: reply)
+            }
         }
+    }
+
+    /// Checks that a copied reply gives the same answer as the decoded one.
+    ///
+    /// - Parameter message: nil if a record that is not copied is malformed.
+    private static func judge(
+        _ plain: PlainReply,
+        _ message: Message?,
+        _ query: ForwardedQuery
+    ) throws {
+        let asked = Query(question: query.question, dnssecOK: query.dnssecOK)
+        let provenance = Provenance(source: .upstream, origin: 0)
+        let copied = Resolution(plain, to: asked, TTLPolicy(), provenance, isBelieved: true)
+        guard let answer = copied.sections.message(to: query.question) else {
+            throw Finding(description: "the copied records cannot be parsed")
+        }
+        let aged = copied.sections.mappingTTLs(of: query.question) { _ in 0 }
+        let names = aged.message(to: query.question)?.answers.map(\.withoutTTL)
+        try promise(names == answer.answers.map(\.withoutTTL), "a name changes with a TTL")
+        guard let message else { return }
+        let decoded = try? Resolution(
+            message,
+            to: asked,
+            TTLPolicy(),
+            provenance,
+            isBelieved: true
+        )
+        try promise(decoded?.answers(to: query.question) == answer.answers, "other records")
+        try promise(decoded?.lifetime == copied.lifetime, "another lifetime")
+        try promise(decoded?.isAuthentic == copied.isAuthentic, "another AD flag")
+        try judgeAnswer(to: query, from: message)
     }
 
     /// Checks that the answer for clients has all records of the question, each once, and no others.

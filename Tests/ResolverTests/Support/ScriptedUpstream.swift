@@ -48,11 +48,11 @@ final class ScriptedUpstream: Forwarding {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                completion(.success(try await reply(to: query, by: deadline)))
+                completion(.success(.message(try await reply(to: query, by: deadline))))
             } catch {
                 completion(.failure(error))
             }

@@ -46,7 +46,7 @@ final class WireTransport: UpstreamTransport {
         repeating earlier: Instant?,
         deadline: Instant,
         _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
@@ -69,7 +69,7 @@ final class WireTransport: UpstreamTransport {
     private func ask(
         _ query: ForwardedQuery,
         deadline: Instant
-    ) async throws(UpstreamError) -> Message {
+    ) async throws(UpstreamError) -> UpstreamReply {
         if transport == .datagram {
             let exchange = UpstreamExchange(query, validates: validates, random: &random)
             let replies = try await replies(to: exchange, isTCP: false, deadline)
@@ -94,7 +94,7 @@ final class WireTransport: UpstreamTransport {
         _ query: ForwardedQuery,
         _ transport: UpstreamExchange.Transport,
         _ deadline: Instant
-    ) async throws(UpstreamError) -> Message {
+    ) async throws(UpstreamError) -> UpstreamReply {
         let exchange = UpstreamExchange(
             query,
             over: transport,

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// A reply that matches its query.
+package enum UpstreamReply: Hashable, Sendable {
+    /// A positive answer whose records need not be decoded.
+    case plain(PlainReply)
+
+    case message(Message)
+
+    package var rcode: RCode {
+        switch self {
+        case .plain: .noError
+        case .message(let message): message.rcode
+        }
+    }
+
+    /// The decoded message, which answers `question`.
+    package func message(to question: Question) -> Message {
+        switch self {
+        case .plain(let reply):
+            var message = reply.sections.message(to: question) ?? Message()
+            message.header.flags = reply.header.flags
+            return message
+        case .message(let message):
+            return message
+        }
+    }
+}
