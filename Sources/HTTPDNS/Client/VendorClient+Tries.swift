@@ -24,7 +24,13 @@ extension VendorClient {
         }
         let round = call.round
         let exchange = Exchange(
-            AddressInquiry(lookup: call.lookup, server: server, charges: call.charges),
+            AddressInquiry(
+                lookup: call.lookup,
+                server: server,
+                charges: call.charges,
+                client: call.client,
+                isPaced: !call.isTrial
+            ),
             with: self,
             why,
             until: until,
@@ -103,7 +109,7 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        if !call.isTrial, isSuspicion || isOfAccount && !isConfirmed { beginTrial() }
+        if !call.isTrial, isSuspicion || isOfAccount && !isConfirmed { beginTrial(of: call.client) }
     }
 
     /// Records that the vendor refuses the account, even with a corrected clock.
@@ -152,7 +158,7 @@ extension AttemptPlan.Move {
 
 extension VendorError {
     /// True if the observer gets a report: not for cancelled requests or an exhausted budget.
-    fileprivate var isNews: Bool { self != .transport(.cancelled) && self != .budget }
+    fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
     /// Cause of the error for the plan of the call.
     fileprivate var fault: AttemptPlan.Fault {
