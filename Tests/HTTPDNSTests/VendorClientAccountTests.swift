@@ -168,6 +168,7 @@ struct VendorClientAccountTests {
         let client = try world.client()
         for _ in 0..<5 { _ = try await world.lookUp(client) }
         #expect(world.hosts == "122222")
+        #expect(world.trials == [1, 2])
         #expect(client.statistics.switches == 0)
         #expect(client.statistics.servers[0].limitedUntil == world.start + .seconds(7))
         world.servers([:])
@@ -182,10 +183,13 @@ struct VendorClientAccountTests {
         world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
         let client = try world.client()
         #expect(try await world.failure(client).reason.kind == .limited)
+        await world.advance(by: .milliseconds(1))
         let second = try await world.failure(client)
-        #expect(second == VendorFailure(reason: .limited(retryAfter: .seconds(1)), tries: []))
+        let pause = VendorError.limited(retryAfter: .milliseconds(999))
+        #expect(second == VendorFailure(reason: pause, tries: []))
         #expect(client.statistics.state == .limited(until: world.start + .seconds(1)))
-        #expect(world.sent.count == 2)
+        #expect(world.hosts == "12")
+        #expect(world.trials == [1, 2])
         world.servers([:])
         await world.advance(by: .seconds(1))
         _ = try await world.lookUp(client)

@@ -109,7 +109,8 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        if !call.isTrial, isSuspicion || isOfAccount && !isConfirmed { beginTrial(of: call.client) }
+        let isUnconfirmed = error.kind == .limited || isOfAccount && !isConfirmed
+        if !call.isTrial, isSuspicion || isUnconfirmed { beginTrial(of: call.client) }
     }
 
     /// Records that the vendor refuses the account, even with a corrected clock.
@@ -173,14 +174,15 @@ extension VendorError {
     ///
     /// A timeout does not count if the server had less than a fair time, or if a retry on a new
     /// connection follows. A failure for a client's name is a suspicion until a health probe
-    /// decides.
+    /// decides. A 429 for a client's name may be a limit for that name, and counts only if a probe
+    /// gets it, too.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
         wasFair: Bool
     ) -> EndpointPool.Outcome {
         switch self {
-        case .limited(let retryAfter): .limited(retryAfter: retryAfter)
+        case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         // The server processed the request and rejects only the name: the server works.
         case .refused where isTrial: .answered
