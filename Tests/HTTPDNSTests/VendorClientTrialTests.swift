@@ -26,6 +26,8 @@ struct VendorClientTrialTests {
         ("another name", .reply(ok("www.example.org.:192.0.2.66,60-0"), after: .zero)),
         ("a reset", .fail(.broken("reset"))), ("429", tooMany()),
         ("429 for an hour", tooMany("3600")),
+        ("403", .reply(HTTPReply(status: 403, body: []), after: .milliseconds(20))),
+        ("401", .reply(HTTPReply(status: 401, body: []), after: .milliseconds(20))),
     ]
 
     /// Status 429, with this `Retry-After`.
@@ -185,7 +187,7 @@ struct VendorClientTrialTests {
         let client = try world.client(vendor: ClockedVendor())
         client.observer = { notices.append($0) }
         _ = try await world.failure(client)
-        #expect(world.sent.count == 1)
+        #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
         #expect(client.statistics.clockSkew == nil)
         #expect(client.statistics.refusedClockSkew == .seconds(2_402_444_800))
         #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))

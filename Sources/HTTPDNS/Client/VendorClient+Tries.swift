@@ -84,8 +84,7 @@ extension VendorClient {
         if isRetried { counters.freshRetries += 1 }
         noteFailure(of: server, error, now)
         let isOfAccount = error.verdict == .accountRefused
-        let isConfirmed = call.isTrial || facts.refusesAccountsOnly
-        if isOfAccount, isConfirmed {
+        if isOfAccount, call.isTrial {
             refuse(error, now)
         } else if error.isNews, !call.isTrial {
             observer?(.failed(server, error, next: move?.server))
@@ -109,8 +108,9 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        let isUnconfirmed = error.kind == .limited || isOfAccount && !isConfirmed
-        if !call.isTrial, isSuspicion || isUnconfirmed { beginTrial(of: call.client) }
+        if !call.isTrial, isSuspicion || isOfAccount || error.kind == .limited {
+            beginTrial(of: call.client)
+        }
     }
 
     /// Records that the vendor refuses the account, even with a corrected clock.

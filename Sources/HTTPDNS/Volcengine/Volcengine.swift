@@ -43,9 +43,7 @@ package struct Volcengine: Vendor {
             pairsFamilies: true,
             isBillable: true,
             defaultPort: origin.defaultPort,
-            usesTLS: origin.usesTLS,
-            // The page documents status 403 for bad parameters and for bad accounts.
-            refusesAccountsOnly: false
+            usesTLS: origin.usesTLS
         )
     }
 
