@@ -13,50 +13,106 @@ struct BatchQueueTests {
         BatchQueue.Question(name: try Name(name), families: families)
     }
 
+    /// No calls in flight.
+    private let idle = CallShares(of: 32)
+
+    private func names(_ batch: BatchQueue.Batch?) -> [String]? {
+        batch?.questions.map { $0.name.text }
+    }
+
     @Test("the longest waiting name goes first, with others of the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
             queue.add(try question(name, families))
         }
-        let first = queue.nextBatch { _ in true }
-        #expect(first?.names == [try Name("a"), try Name("c")])
-        #expect(first?.families == .v4)
-        #expect(queue.nextBatch { _ in true }?.families == .v6)
-        #expect(queue.nextBatch { _ in true } == nil)
+        let first = queue.nextBatch(idle) { _ in true }
+        #expect(names(first) == ["a", "c"])
+        #expect(first?.questions.map(\.families) == [.v4, .v4])
+        #expect(queue.nextBatch(idle) { _ in true }?.questions.first?.families == .v6)
+        #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("a client that must wait does not delay others, and then goes first")
-    func held() throws {
+    @Test("clients take turns, whatever the number of their names, and do not share a call")
+    func turns() throws {
         var queue = BatchQueue()
-        let (held, other) = (client(1), client(2))
-        for name in ["a", "b"] { queue.add(try question(name), of: held) }
-        queue.add(try question("c"), of: other)
+        for number in 1...6 { queue.add(try question("a\(number)"), of: network(1)) }
+        queue.add(try question("b1"), of: network(2))
         queue.add(try question("d"))
-        let names = { (batch: (names: [Name], families: Families)?) in batch?.names }
-        #expect(names(queue.nextBatch(except: [held]) { $0.count == 1 }) == [try Name("c")])
-        #expect(names(queue.nextBatch { $0.count == 1 }) == [try Name("a")])
-        #expect(names(queue.nextBatch { _ in true }) == [try Name("b"), try Name("d")])
-        #expect(queue.nextBatch { _ in true } == nil)
-    }
-
-    private func client(_ number: UInt32) -> ClientNetwork {
-        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
-    }
-
-    @Test("a client has its share until one of its calls ends")
-    func shares() {
-        var shares = CallShares(of: 4)
-        for number in 1...3 {
-            #expect(shares.full.isEmpty)
-            shares.begin(client(1))
-            if number == 1 { shares.begin(client(2)) }
+        queue.add(try question("b2"), of: network(2))
+        var order: [[String]] = []
+        while let batch = queue.nextBatch(idle, fit: { $0.count <= 2 }) {
+            order.append(names(batch) ?? [])
         }
-        #expect(shares.full == [client(1)])
-        shares.end(client(2))
-        #expect(shares.full == [client(1)])
-        shares.end(client(1))
-        #expect(shares.full.isEmpty)
+        #expect(order == [["a1", "a2"], ["b1", "b2"], ["d"], ["a3", "a4"], ["a5", "a6"]])
+    }
+
+    @Test("the client with the fewest calls in flight goes first, and one without share waits")
+    func fewest() throws {
+        var queue = BatchQueue()
+        var shares = CallShares(of: 8)
+        for client: UInt32 in [1, 1, 1, 1, 2] { shares.begin(network(client)) }
+        queue.add(try question("a"), of: network(1))
+        queue.add(try question("b"), of: network(2))
+        queue.add(try question("c"), of: network(3))
+        #expect(names(queue.nextBatch(shares) { _ in true }) == ["c"])
+        #expect(names(queue.nextBatch(shares) { _ in true }) == ["b"])
+        #expect(queue.nextBatch(shares) { _ in true } == nil)
+        for _ in 1...2 { shares.end(network(1)) }
+        #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
+    }
+
+    @Test("a name of several clients goes with the first of them, and only once")
+    func common() throws {
+        var queue = BatchQueue()
+        var shares = CallShares(of: 4)
+        shares.begin(network(1))
+        for name in ["a1", "a2", "common"] { queue.add(try question(name), of: network(1)) }
+        for client: UInt32 in [2, 3, 2] { queue.add(try question("common"), of: network(client)) }
+        queue.add(try question("c"), of: network(3))
+        #expect(queue.count == 4)
+        let batch = queue.nextBatch(shares) { $0.count == 1 }
+        #expect(names(batch) == ["common"])
+        #expect(batch?.client == network(2))
+        #expect(batch?.others == [[network(1), network(3)]])
+        #expect(names(queue.nextBatch(shares) { _ in true }) == ["c"])
+        #expect(names(queue.nextBatch(shares) { _ in true }) == ["a1", "a2"])
+        #expect(queue.nextBatch(shares) { _ in true } == nil)
+    }
+
+    @Test("one client can have half of the calls, the next one half of the others")
+    func shares() {
+        for (calls, expected) in [
+            (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),
+        ] {
+            var shares = CallShares(of: calls)
+            let counts = (1...3).map { number in
+                while shares.admits(network(UInt32(number))) {
+                    shares.begin(network(UInt32(number)))
+                }
+                return shares.count(of: network(UInt32(number)))
+            }
+            #expect(counts == expected)
+            for _ in 0..<expected[0] { shares.end(network(1)) }
+            #expect(shares.count(of: network(1)) == 0)
+            #expect(shares.free == calls - expected[1] - expected[2])
+        }
+    }
+
+    @Test("names of many clients that leave the queue do not stay in memory or in the way")
+    func manyClients() throws {
+        var queue = BatchQueue()
+        for number in 0..<20_000 {
+            let question = try question("n\(number)")
+            queue.add(question, of: network(UInt32(number)))
+            queue.add(question, of: network(UInt32(number) + 1))
+            queue.remove(question)
+        }
+        #expect(queue.lineCount < 1_000)
+        queue.add(try question("last"), of: network(1))
+        #expect(names(queue.nextBatch(idle) { _ in true }) == ["last"])
+        #expect(queue.nextBatch(idle) { _ in true } == nil)
+        #expect(queue.lineCount == 0)
     }
 
     @Test("a removed name is not sent, and can be added again")
@@ -69,8 +125,7 @@ struct BatchQueueTests {
         queue.remove(first)
         #expect(queue.count == 1)
         queue.add(first)
-        let names = queue.nextBatch { _ in true }?.names
-        #expect(names == [second.name, first.name])
+        #expect(names(queue.nextBatch(idle) { _ in true }) == ["b", "a"])
         #expect(queue.count == 0)
     }
 
@@ -81,7 +136,9 @@ struct BatchQueueTests {
         let label = String(repeating: "x", count: 60)
         for number in 1...8 { queue.add(try question("n\(number).\(label).\(label).\(label).com")) }
         var sizes: [Int] = []
-        while let batch = queue.nextBatch(fit: facts.canCarry) { sizes.append(batch.names.count) }
+        while let batch = queue.nextBatch(idle, fit: facts.canCarry) {
+            sizes.append(batch.questions.count)
+        }
         #expect(sizes == [5, 3])
     }
 
@@ -94,6 +151,6 @@ struct BatchQueueTests {
             queue.remove(question)
         }
         #expect(queue.count == 0)
-        #expect(queue.nextBatch { _ in true } == nil)
+        #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 }

@@ -31,40 +31,6 @@ struct BatchTests {
         #expect(world.times == [0])
     }
 
-    @Test("a client with unanswered names leaves a quarter of the call slots to others")
-    @ServiceLoop
-    func shares() async throws {
-        world.script = {
-            $0.url.contains("dead") ? .silence() : .reply(good($0), after: .milliseconds(20))
-        }
-        let client = try world.client { $0.concurrentCalls = 4 }
-        func ask(_ name: String, for asker: UInt32, _ completion: @escaping VendorClient.Completion)
-            throws
-        {
-            client.lookUp(
-                try Name(name),
-                .v4,
-                route: "",
-                deadline: world.now + .seconds(3),
-                cancellation: CancellationSignal(
-                    client: ClientNetwork(of: .v4(IPv4Address(value: asker)), isProven: true)
-                ),
-                completion
-            )
-        }
-        for number in 0..<20 { try ask("dead\(number).example.com", for: 1) { _ in } }
-        #expect(world.asked.count == 3)
-        var answered = 0
-        for number in 0..<10 {
-            try ask("good\(number).example.com", for: 2) { result in
-                if case .success = result { answered += 1 }
-            }
-        }
-        await world.advance(by: .milliseconds(250))
-        #expect(answered == 10)
-        await world.advance(by: .seconds(5))
-    }
-
     @Test("with free call slots each name has its own call, so that none delays another")
     @ServiceLoop
     func apart() async throws {

@@ -117,6 +117,37 @@ struct JSONReaderTests {
         #expect(throws: UnreadableReply.self) { try read(object(257)) }
     }
 
+    @Test("of 256 escaped keys each has its own text, and a duplicate of any of them is refused")
+    func escapedKeys() throws {
+        let names = (0..<VendorLimits.maximumJSONMembers).map { number in
+            let digits = String(number, radix: 16)
+            return "\\u4e\(digits.count < 2 ? "0" : "")\(digits)\\n"
+        }
+        func object(_ names: [String]) -> String {
+            "{" + names.map { "\"\($0)\":{\"\($0)\":0}" }.joined(separator: ",") + "}"
+        }
+        guard case .object(let members) = try read(object(names)) else {
+            throw Unexpected(what: "no object")
+        }
+        #expect(members.count == names.count)
+        #expect(members["\u{4eff}\n"] == .object(["\u{4eff}\n": .integer(0)]))
+        for name in [names[0], names[100], "\u{4e64}\\u000a"] {
+            #expect(throws: UnreadableReply.self) { try read(object(names.dropLast() + [name])) }
+        }
+    }
+
+    @Test("8,192 values and keys are accepted, one more value is refused")
+    func nodes() {
+        func array(_ count: Int) -> String {
+            "[" + Array(repeating: #"{"":0}"#, count: count).joined(separator: ",") + "]"
+        }
+        #expect(throws: Never.self) { try read(array(2_730)) }
+        #expect(throws: UnreadableReply.self) { try read(array(2_731)) }
+        let zeros = Array(repeating: "0", count: VendorLimits.maximumJSONNodes)
+        #expect(throws: UnreadableReply.self) { try read("[\(zeros.joined(separator: ","))]") }
+        #expect(throws: Never.self) { try read("[\(zeros.dropLast().joined(separator: ","))]") }
+    }
+
     @Test("invalid UTF-8 is refused")
     func notUTF8() {
         for octets in [

@@ -185,6 +185,15 @@ struct JSONVendorHostileTests {
         #expect(answer.v4?.dropped == 744)
     }
 
+    @Test("duplicates of an address are neither kept nor counted", arguments: HostileVendor.all)
+    func duplicates(_ vendor: HostileVendor) throws {
+        let list = Array(repeating: #""192.0.2.1","192.0.2.2""#, count: 1_000)
+            .joined(separator: ",")
+        let answer = try read(vendor, vendor.body(#""www.example.com""#, "[\(list)]", "60"))
+        #expect(answer.v4?.addresses == [try address("192.0.2.1"), try address("192.0.2.2")])
+        #expect(answer.v4?.dropped == 0)
+    }
+
     @Test(
         "redirects, errors and other success statuses are no answers",
         arguments: HostileVendor.all

@@ -50,7 +50,13 @@ struct VendorClientFailoverTests {
         #expect(notices == [])
         world.script = { _ in .reply(HTTPReply(status: 403, body: []), after: .zero) }
         _ = try? await world.lookUp(client)
-        #expect(notices == [.refused(.unauthorized(status: 403), pause: .seconds(300))])
+        await world.advance(by: .milliseconds(1))
+        let refusal = VendorError.unauthorized(status: 403)
+        #expect(
+            notices == [
+                .failed(first, refusal, next: nil), .refused(refusal, pause: .seconds(300)),
+            ]
+        )
     }
 
     @Test("after 300 ms without reply the next server is called too, and the first answer wins")

@@ -24,10 +24,11 @@ extension Simulation {
     /// The time of each request for a client, in milliseconds.
     var times: [Int] { asked.map { $0.at.milliseconds } }
 
-    /// Starts a lookup.
+    /// Starts a lookup for a client of the daemon, or for the daemon itself.
     func begin(
         _ client: VendorClient,
         _ name: String = "www.example.com",
+        of network: ClientNetwork? = nil,
         families: Families = .both,
         route: String = "",
         within time: Duration = .seconds(3)
@@ -36,7 +37,13 @@ extension Simulation {
         let deadline = now + time
         return begin {
             await withCheckedContinuation { continuation in
-                client.lookUp(name, families, route: route, deadline: deadline) {
+                client.lookUp(
+                    name,
+                    families,
+                    route: route,
+                    deadline: deadline,
+                    cancellation: network.map { CancellationSignal(client: $0) }
+                ) {
                     continuation.resume(returning: $0)
                 }
             }
@@ -47,19 +54,22 @@ extension Simulation {
     func lookUp(
         _ client: VendorClient,
         _ name: String = "www.example.com",
+        of network: ClientNetwork? = nil,
         families: Families = .both,
         within time: Duration = .seconds(3)
     ) async throws -> VendorReply {
-        try await value(of: begin(client, name, families: families, within: time)).get()
+        try await value(of: begin(client, name, of: network, families: families, within: time))
+            .get()
     }
 
     /// Returns the failure of a lookup that must fail.
     func failure(
         _ client: VendorClient,
         _ name: String = "www.example.com",
+        of network: ClientNetwork? = nil,
         within time: Duration = .seconds(3)
     ) async throws -> VendorFailure {
-        switch try await value(of: begin(client, name, within: time)) {
+        switch try await value(of: begin(client, name, of: network, within: time)) {
         case .success(let reply): throw Unexpected(what: "answered \(reply)")
         case .failure(let failure): return failure
         }

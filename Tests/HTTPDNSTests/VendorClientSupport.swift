@@ -19,6 +19,11 @@ func namesAsked(_ request: HTTPRequest) -> [String] {
     return value.split(separator: ",").map(String.init)
 }
 
+/// Returns a client of the daemon: 192.0.2.`number`.
+func network(_ number: UInt32) -> ClientNetwork {
+    ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
+}
+
 /// Returns the last digit of the request's server.
 func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
 

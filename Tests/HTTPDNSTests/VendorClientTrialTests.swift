@@ -24,8 +24,49 @@ struct VendorClientTrialTests {
         ("5xx", .reply(HTTPReply(status: 502, body: []), after: .zero)),
         ("garbage", .reply(ok("<html>"), after: .zero)),
         ("another name", .reply(ok("www.example.org.:192.0.2.66,60-0"), after: .zero)),
-        ("a reset", .fail(.broken("reset"))),
+        ("a reset", .fail(.broken("reset"))), ("429", tooMany()),
+        ("429 for an hour", tooMany("3600")),
+        ("403", .reply(HTTPReply(status: 403, body: []), after: .milliseconds(20))),
+        ("401", .reply(HTTPReply(status: 401, body: []), after: .milliseconds(20))),
     ]
+
+    /// Status 429, with this `Retry-After`.
+    private static func tooMany(_ retryAfter: String? = nil) -> Simulation.Step {
+        var reply = HTTPReply(status: 429, body: [])
+        reply.retryAfter = retryAfter
+        return .reply(reply, after: .milliseconds(20))
+    }
+
+    @Test("a server that answers 429 to the probe too is paused, and not called meanwhile")
+    @ServiceLoop
+    func rateLimited() async throws {
+        world.script = { _ in Self.tooMany() }
+        let client = try world.client(servers: 1)
+        for number in 0..<100 {
+            _ = try await world.failure(client, "n\(number).example.com")
+            await world.advance(by: .milliseconds(100))
+        }
+        guard case .limited = client.statistics.state else { throw Unexpected(what: "open") }
+        // Pauses of 1, 2, 4 and 8 s; each begins with a name and the probe, and names sent
+        // meanwhile.
+        #expect(world.sent.count <= 12, "\(world.sent.count) requests in 10 s")
+    }
+
+    @Test("names that get a 429 after a pause do not prolong the pause")
+    @ServiceLoop
+    func rateLimitedNames() async throws {
+        world.script = { _ in Self.tooMany() }
+        let client = try world.client(servers: 1)
+        _ = try await world.failure(client)
+        await world.advance(by: .milliseconds(100))
+        guard case .limited = client.statistics.state else { throw Unexpected(what: "open") }
+        deadNames(Self.tooMany("3600"))
+        await world.advance(by: .seconds(1))
+        _ = try await world.failure(client, "dead.example.com")
+        await world.advance(by: .milliseconds(50))
+        #expect(client.statistics.state == .open)
+        _ = try await world.lookUp(client)
+    }
 
     @Test(
         "failing names, whatever the failure, neither disable a vendor nor switch its server",
@@ -80,19 +121,30 @@ struct VendorClientTrialTests {
         #expect(client.isSilent)
     }
 
-    @Test("probes obey the operator's pause, the budget and the rate limit")
+    @Test("names that use up the rate limit do not prevent the probe, which counts toward it")
+    @ServiceLoop
+    func unpaced() async throws {
+        world.script = { _ in Self.tooMany() }
+        let client = try world.client(servers: 1) { $0.callsPerSecond = 2 }
+        let begun = try (1...2).map { try world.begin(client, "n\($0).example.com") }
+        for one in begun { _ = try await world.value(of: one) }
+        await world.advance(by: .milliseconds(30))
+        guard case .limited = client.statistics.state else { throw Unexpected(what: "open") }
+        #expect(world.trials.count == 1)
+        world.servers([:])
+        client.networkChanged()
+        #expect(try await world.failure(client).reason == .pace)
+    }
+
+    @Test("probes obey the operator's pause and the budget")
     @ServiceLoop
     func obeys() async throws {
         world.script = { _ in .silence() }
-        for configure in [
-            { $0.budget = Budget.Rule(callsPerDay: 1) }, { $0.callsPerSecond = 1 },
-        ] as [(inout VendorClient.Settings) -> Void] {
-            let client = try world.client(servers: 1) { settings in
-                configure(&settings)
-                settings.timeout = .milliseconds(600)
-            }
-            _ = try await world.failure(client, within: .seconds(1))
+        let poor = try world.client(servers: 1) {
+            $0.budget = Budget.Rule(callsPerDay: 1)
+            $0.timeout = .milliseconds(600)
         }
+        _ = try await world.failure(poor, within: .seconds(1))
         let client = try world.client(servers: 1)
         let begun = try world.begin(client)
         await world.advance(by: .milliseconds(1))
@@ -135,7 +187,7 @@ struct VendorClientTrialTests {
         let client = try world.client(vendor: ClockedVendor())
         client.observer = { notices.append($0) }
         _ = try await world.failure(client)
-        #expect(world.sent.count == 1)
+        #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
         #expect(client.statistics.clockSkew == nil)
         #expect(client.statistics.refusedClockSkew == .seconds(2_402_444_800))
         #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))

@@ -223,4 +223,34 @@ struct FailoverTests {
                 """
         )
     }
+
+    @Test(
+        "a client that joins a query brings it to the vendor if the first client has no calls left"
+    )
+    @ServiceLoop
+    func joined() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            servers: 1,
+            configure: { $0.concurrentCalls = 4 }
+        )
+        harness.faults["tencent 1"] = .slow(.seconds(1))
+        var answers = 0
+        func ask(_ name: Name, _ client: UInt32) {
+            harness.resolver.resolve(
+                Query(question: Question(name: name, type: .a)),
+                of: ClientNetwork(of: .v4(IPv4Address(value: client)), isProven: true),
+                deadline: harness.world.now + ResolverLimits.total
+            ) { _ in answers += 1 }
+        }
+        for name: Name in ["one.example.com", "two.example.com", "www.example.com"] {
+            ask(name, 1)
+        }
+        #expect(harness.asked.count == 2)
+        ask("www.example.com", 2)
+        #expect(harness.asked.count == 3)
+        await harness.world.advance(by: .seconds(2))
+        #expect(answers == 4)
+        #expect(harness.asked.filter { $0.whom.hasPrefix("tencent") }.count == 3)
+    }
 }

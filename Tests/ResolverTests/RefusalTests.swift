@@ -76,15 +76,17 @@ struct RefusalTests {
             billed: alibaba 1
             """
         )
+        // The probe that confirms the refusal begins at `end`, and tries both forms, too.
+        await harness.world.advance(by: .milliseconds(end))
         #expect(
             harness.vendors[0].statistics.state
                 == .refused(
                     .unauthorized(status: status),
-                    until: harness.world.start + .milliseconds(300_000 + end)
+                    until: harness.world.start + .milliseconds(300_000 + 2 * end)
                 )
         )
         try await expect(harness, Self.second)
-        await harness.world.advance(by: .milliseconds(299_999 + end) - harness.world.elapsed)
+        await harness.world.advance(by: .milliseconds(299_999 + 2 * end) - harness.world.elapsed)
         try await expect(harness, Self.second)
 
         // There is one probe, and queries that arrive meanwhile do not wait for it.
@@ -119,6 +121,8 @@ struct RefusalTests {
             kept: A 300
             """
         )
+        // The probe is refused, too.
+        await harness.world.advance(by: .milliseconds(10))
         try await expect(harness, Self.fallback)
     }
 

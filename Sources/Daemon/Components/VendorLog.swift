@@ -65,6 +65,14 @@ final class VendorLog {
                 """,
                 metadata: ["vendor": "\(name)", "error": "clock"]
             )
+        case .shareSpent(let rule):
+            logger.warning(
+                """
+                vendor \(name): a client has used its share of the daily budget of \
+                \(rule.callsPerDay) calls, trying the next vendor or the fallback for its names
+                """,
+                metadata: ["vendor": "\(name)"]
+            )
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {

@@ -3,8 +3,12 @@ package import DNSWire
 
 /// Queue of names waiting for a vendor call; groups names into batches.
 ///
-/// All names of a call request the same families. The oldest name of a client that need not wait
-/// goes first; the next names of its families fill the call.
+/// Each client has a line of names. The next call is for the client with the fewest calls in
+/// flight; clients with equally many take turns. A name that several clients wait for is in the line
+/// of each of them, and leaves all lines with the first.
+///
+/// A call carries the names of one client, because a slow or failing name affects all names of its
+/// call. All names of a call request the same families.
 package struct BatchQueue: Sendable {
     /// Name and families to request; equal questions are queued once.
     package struct Question: Sendable, Hashable {
@@ -17,10 +21,28 @@ package struct BatchQueue: Sendable {
         }
     }
 
+    /// Names of the next call.
+    package struct Batch: Sendable {
+        /// Client whose turn it is; nil for the daemon itself.
+        let client: ClientNetwork?
+
+        /// Questions with equal families; not empty.
+        fileprivate(set) var questions: [Question] = []
+
+        /// Other clients that wait for each question.
+        fileprivate(set) var others: [Set<ClientNetwork?>] = []
+    }
+
     /// Question with its sequence number.
     private struct Entry: Sendable {
         let question: Question
         let number: UInt64
+    }
+
+    /// Queued question: the number of its entries, and the clients with such an entry.
+    private struct Place: Sendable {
+        let number: UInt64
+        var clients: Set<ClientNetwork?> = []
     }
 
     /// Names of one client that may share a call.
@@ -31,18 +53,27 @@ package struct BatchQueue: Sendable {
         let client: ClientNetwork?
     }
 
-    /// Queued questions, with the sequence numbers of their valid entries.
-    private var waiting: [Question: UInt64] = [:]
+    private var waiting: [Question: Place] = [:]
 
     /// Entries, oldest first.
     ///
-    /// Entries not in `waiting` were removed. No line is empty.
+    /// An entry with another number than in `waiting` has left the queue.
     private var lines: [Line: ArraySlice<Entry>] = [:]
+
+    /// Keys of `lines`, each once, in the order of their turns.
+    private var turns: [Line] = []
+
+    /// Number of entries in all lines, and how many of them have left the queue.
+    private var entries = 0
+    private var left = 0
 
     private var next: UInt64 = 0
 
     /// Number of queued questions.
     package var count: Int { waiting.count }
+
+    /// Number of lines, also of those that have become empty but still have a turn.
+    var lineCount: Int { lines.count }
 
     package init() {}
 }
@@ -50,82 +81,110 @@ package struct BatchQueue: Sendable {
 // MARK: - Changing
 
 extension BatchQueue {
-    /// Adds a question of `client` unless it is queued.
+    /// Adds a question to the line of `client`, unless it is there already.
+    ///
+    /// Beyond ``ClientLimits/queuedEntries`` a question is in one line only.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
-        guard waiting[question] == nil else { return }
+        var place = waiting[question] ?? Place(number: next)
+        guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
+            place.clients.insert(client).inserted
+        else { return }
+        if place.number == next { next += 1 }
+        waiting[question] = place
         let line = Line(families: question.families, client: client)
-        waiting[question] = next
-        lines[line, default: []].append(Entry(question: question, number: next))
-        next += 1
-        tidy(line)
+        if lines[line] == nil { turns.append(line) }
+        lines[line, default: []].append(Entry(question: question, number: place.number))
+        entries += 1
     }
 
-    /// Removes a question.
+    /// Removes a question from all lines.
     package mutating func remove(_ question: Question) {
-        waiting[question] = nil
+        guard let place = waiting.removeValue(forKey: question) else { return }
+        left += place.clients.count
+        tidy()
     }
 
     /// Removes and returns the names of the next call.
     ///
-    /// The work is proportional to the number of clients with queued names.
-    ///
     /// - Parameters:
-    ///   - held: clients whose names must wait.
+    ///   - shares: calls in flight.
     ///   - fit: returns true if one call can carry the names; one name always fits.
     /// - Returns: nil if no queued question may be sent.
     package mutating func nextBatch(
-        except held: Set<ClientNetwork> = [],
+        _ shares: CallShares,
         fit: ([Name]) -> Bool
-    ) -> (names: [Name], families: Families)? {
-        guard let first = oldest(of: nil, except: held) else { return nil }
-        let families = first.line.families
-        var names = [first.entry.question.name]
-        remove(first.entry, from: first.line)
-        while let other = oldest(of: families, except: held) {
-            names.append(other.entry.question.name)
-            guard fit(names) else {
-                names.removeLast()
-                break
+    ) -> Batch? {
+        guard let turn = nextTurn(shares) else { return nil }
+        let line = turns.remove(at: turn)
+        // Taken out of the table, because a second reference would copy the entries.
+        guard var queued = lines.removeValue(forKey: line) else { return nil }
+        var batch = Batch(client: line.client)
+        while let entry = queued.first {
+            if isWaiting(entry) {
+                let names = batch.questions.map(\.name) + [entry.question.name]
+                guard names.count == 1 || fit(names) else { break }
+                var others = waiting.removeValue(forKey: entry.question)?.clients ?? []
+                others.remove(line.client)
+                left += others.count
+                batch.questions.append(entry.question)
+                batch.others.append(others)
+            } else {
+                left -= 1
             }
-            remove(other.entry, from: other.line)
+            queued.removeFirst()
+            entries -= 1
         }
-        return (names, families)
+        if !queued.isEmpty {
+            lines[line] = queued
+            turns.append(line)
+        }
+        tidy()
+        return batch
     }
 
-    /// Returns the oldest question that may be sent, for `families` or, if nil, for any.
-    private mutating func oldest(
-        of families: Families?,
-        except held: Set<ClientNetwork>
-    ) -> (line: Line, entry: Entry)? {
-        var oldest: (line: Line, entry: Entry)?
-        var empty: [Line] = []
-        for (line, entries) in lines where families.map({ $0 == line.families }) ?? true {
-            if let client = line.client, held.contains(client) { continue }
-            guard let first = entries.first(where: isWaiting) else {
-                empty.append(line)
+    /// Returns the index in `turns` of the next line, and removes empty lines before it.
+    ///
+    /// The first client without a call in flight is next. So the search passes at most as many
+    /// clients as there are calls.
+    private mutating func nextTurn(_ shares: CallShares) -> Int? {
+        guard shares.free > 0 else { return nil }
+        var best: (index: Int, calls: Int)?
+        var index = 0
+        while index < turns.count {
+            let line = turns[index]
+            while let first = lines[line]?.first, !isWaiting(first) {
+                lines[line]?.removeFirst()
+                entries -= 1
+                left -= 1
+            }
+            guard lines[line]?.isEmpty == false else {
+                lines[line] = nil
+                turns.remove(at: index)
                 continue
             }
-            if let oldest, oldest.entry.number < first.number { continue }
-            oldest = (line, first)
+            let calls = shares.count(of: line.client)
+            if calls == 0 { return index }
+            if shares.admits(line.client), best.map({ calls < $0.calls }) ?? true {
+                best = (index, calls)
+            }
+            index += 1
         }
-        for line in empty { lines[line] = nil }
-        return oldest
+        return best?.index
     }
 
-    private func isWaiting(_ entry: Entry) -> Bool { waiting[entry.question] == entry.number }
-
-    /// Removes an entry, and removed entries before it, from a line.
-    private mutating func remove(_ entry: Entry, from line: Line) {
-        waiting[entry.question] = nil
-        // Taken out of the table, because a second reference would copy the entries.
-        guard var entries = lines.removeValue(forKey: line) else { return }
-        while let first = entries.first, !isWaiting(first) { entries.removeFirst() }
-        if !entries.isEmpty { lines[line] = entries }
+    private func isWaiting(_ entry: Entry) -> Bool {
+        waiting[entry.question]?.number == entry.number
     }
 
-    /// Compacts a line, so that removed entries do not accumulate.
-    private mutating func tidy(_ line: Line) {
-        guard let entries = lines[line], entries.count > 2 * waiting.count + 64 else { return }
-        lines[line] = entries.filter(isWaiting)[...]
+    /// Removes entries that have left the queue, once they are the majority.
+    private mutating func tidy() {
+        guard left > entries / 2 + 64 else { return }
+        for line in turns {
+            let queued = lines.removeValue(forKey: line)?.filter(isWaiting) ?? []
+            if !queued.isEmpty { lines[line] = queued[...] }
+        }
+        turns.removeAll { lines[$0] == nil }
+        entries -= left
+        left = 0
     }
 }

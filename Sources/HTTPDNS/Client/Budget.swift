@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 
 /// Daily budget of vendor requests, per day in UTC by the wall clock.
 ///
 /// Each request is charged before it is sent, and refunded if it was not sent. The count restarts
 /// when the day changes, also backwards, and when the program starts.
+///
+/// A client that shares the vendor with others has a share of the budget (``FairShare``): it may
+/// spend three quarters, and other clients three quarters of what it leaves.
 package struct Budget: Sendable, Hashable {
     /// Action on requests beyond the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
@@ -36,11 +40,20 @@ package struct Budget: Sendable, Hashable {
     /// Requests on that day.
     private var spent: UInt64 = 0
 
-    /// Requests beyond the budget, sent or not.
+    /// Requests of each client on that day, for at most ``ClientLimits/countedClients``.
+    private var spentByClient: [ClientNetwork: UInt64] = [:]
+
+    /// Requests beyond the budget or a client's share of it, sent or not.
     package private(set) var exceeded: UInt64 = 0
 
     /// Day for which the exhausted budget was reported.
     private var toldOf: Int64?
+
+    /// Day for which the exhausted share of a client was reported.
+    private var toldOfShare: Int64?
+
+    /// Number of clients with a count.
+    var clientCount: Int { spentByClient.count }
 
     package init(_ rule: Rule?) {
         self.rule = rule
@@ -50,9 +63,11 @@ package struct Budget: Sendable, Hashable {
     mutating func takeOver(from old: Budget) {
         day = old.day
         spent = old.spent
+        spentByClient = old.spentByClient
         exceeded = old.exceeded
         // A changed limit is reported again.
         toldOf = rule == old.rule ? old.toldOf : nil
+        toldOfShare = rule == old.rule ? old.toldOfShare : nil
     }
 
     /// Returns the requests of the current day.
@@ -71,6 +86,17 @@ package struct Budget: Sendable, Hashable {
         isExhausted(wallSeconds: wallSeconds) && rule?.onExceeded == .fallback
     }
 
+    /// Returns true if `client` has spent its share, while requests are left for other clients.
+    package func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
+        guard let rule, rule.onExceeded == .fallback else { return false }
+        let all = spent(wallSeconds: wallSeconds)
+        let own = all == 0 ? 0 : spentByClient[client] ?? 0
+        return !FairShare.threeQuarters.admits(
+            used: Int(clamping: own),
+            free: Int(clamping: rule.callsPerDay - min(all, rule.callsPerDay))
+        )
+    }
+
     /// Returns the seconds until the count restarts.
     package static func secondsLeft(wallSeconds: Int64) -> Int64 {
         (day(wallSeconds) + 1) * secondsADay - wallSeconds
@@ -87,10 +113,10 @@ package struct Budget: Sendable, Hashable {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request.
+    /// Charges one request of `client`; nil is the daemon itself, which has no share.
     ///
     /// - Returns: false if the request must not be sent.
-    package mutating func spend(wallSeconds: Int64) -> Bool {
+    package mutating func spend(by client: ClientNetwork? = nil, wallSeconds: Int64) -> Bool {
         let isTooMany = isExhausted(wallSeconds: wallSeconds)
         if isTooMany { exceeded += 1 }
         guard !isTooMany || rule?.onExceeded == .warn else { return false }
@@ -98,9 +124,20 @@ extension Budget {
         if today != day {
             day = today
             spent = 0
+            spentByClient = [:]
         }
         spent += 1
+        if let client, rule != nil { count(client) }
         return true
+    }
+
+    /// Counts a request of `client`; a full table forgets the clients with few requests.
+    private mutating func count(_ client: ClientNetwork) {
+        if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
+            let mean = spentByClient.values.reduce(0, +) / UInt64(spentByClient.count)
+            spentByClient = spentByClient.filter { $0.value > mean }
+        }
+        spentByClient[client, default: 0] += 1
     }
 
     /// Returns true if the exhausted budget must be reported now: once a day.
@@ -111,12 +148,22 @@ extension Budget {
         return true
     }
 
-    /// Refunds a request of the day that was not sent, or that the vendor refused.
-    package mutating func refund() {
-        spent -= min(spent, 1)
+    /// Returns true if the exhausted share of a client must be reported now: once a day.
+    package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
+        let today = Self.day(wallSeconds)
+        guard toldOfShare != today else { return false }
+        toldOfShare = today
+        return true
     }
 
-    /// Counts a call that was not started because the budget is exhausted.
+    /// Refunds a request of the day that was not sent, or that the vendor refused.
+    package mutating func refund(to client: ClientNetwork? = nil) {
+        spent -= min(spent, 1)
+        guard let client, let own = spentByClient[client] else { return }
+        spentByClient[client] = own > 1 ? own - 1 : nil
+    }
+
+    /// Counts a call that was not started because the budget or the client's share is exhausted.
     package mutating func refused() {
         exceeded += 1
     }

@@ -33,6 +33,20 @@ package enum ClientLimits {
     /// Names waiting for a call; further look-ups fail immediately.
     static let queuedNames = 4_096
 
+    /// Entries of such names in the lines of all clients; a name is in several lines if several
+    /// clients wait for it.
+    static let queuedEntries = 4 * queuedNames
+
+    /// Minimum time between two searches for queued look-ups that are too late.
+    static let queueGrain = Duration.milliseconds(10)
+
+    /// Clients of a vendor whose requests of the day are counted.
+    static let countedClients = 1_024
+
+    /// Time after its latest look-up in which a client is reckoned with: its share of the budget
+    /// and of the rate is kept free.
+    static let clientMemory = Duration.seconds(86_400)
+
     /// Requests still running after their call was answered; further ones are cancelled.
     static let lingeringTries = 64
 

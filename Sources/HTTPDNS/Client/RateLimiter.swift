@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 
 /// Rate limit of vendor requests per second, which protects the daily budget.
 ///
-/// A burst of one second's worth is allowed. Further requests are refused, because clients would
-/// not wait for their turn.
+/// A burst of one second's worth is allowed. Further requests are refused and do not wait: a name
+/// in a queue would reach the fallback only after its deadline. So that a client with many names
+/// does not take the requests of all, a client has a share of each second (``FairShare``).
 struct RateLimiter: Sendable, Hashable {
     /// Requests per second, at least 1; nil for no limit.
     let perSecond: Int?
@@ -11,20 +13,44 @@ struct RateLimiter: Sendable, Hashable {
     /// Time at which the sent requests are within the rate; nil before the first request.
     private var busyUntil: Instant?
 
+    /// Start of the second in which requests are counted by client; nil before the first request.
+    private var second: Instant?
+
+    /// Requests of each client in that second.
+    private var counts: [ClientNetwork: Int] = [:]
+
     init(perSecond: Int?) { self.perSecond = perSecond }
 
+    /// Returns true if no request may be sent.
     func forbids(now: Instant) -> Bool {
         guard let perSecond, let busyUntil else { return false }
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
+    }
+
+    /// Returns true if `client` has used its share, while requests are left for other clients.
+    func forbids(_ client: ClientNetwork, now: Instant) -> Bool {
+        guard let perSecond, let busyUntil, let second, now - second < .seconds(1),
+            let used = counts[client]
+        else { return false }
+        let unpaid = max(.zero, busyUntil - now) / .seconds(1) * Double(perSecond)
+        let free = perSecond - Int(unpaid.rounded())
+        return !FairShare.threeQuarters.admits(used: used, free: free)
     }
 }
 
 // MARK: - Events
 
 extension RateLimiter {
-    mutating func spend(now: Instant) {
+    /// Counts a request of `client`; nil is the daemon itself, which has no share.
+    mutating func spend(by client: ClientNetwork? = nil, now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
+        guard let client else { return }
+        if second.map({ now - $0 >= .seconds(1) }) ?? true {
+            second = now
+            counts.removeAll(keepingCapacity: true)
+        }
+        counts[client, default: 0] += 1
     }
 
     /// Takes over the requests sent by the same account's client under earlier settings.

@@ -40,9 +40,6 @@ final class PendingLookup {
 final class PendingName {
     let question: BatchQueue.Question
 
-    /// Client whose call limit applies; nil for the daemon's own look-ups.
-    let client: ClientNetwork?
-
     /// Families that the first look-up requested.
     let wanted: Families
 
@@ -60,12 +57,10 @@ final class PendingName {
 
     init(
         _ question: BatchQueue.Question,
-        of client: ClientNetwork?,
         wanted: Families,
         route: String
     ) {
         self.question = question
-        self.client = client
         self.wanted = wanted
         self.route = route
     }
@@ -97,7 +92,7 @@ final class VendorCall {
     /// Names with pending look-ups, in the order of the call.
     var names: [PendingName]
 
-    /// Client whose call limit applies: the client of the first name.
+    /// Client whose limits apply; nil for the daemon's own look-ups.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -130,6 +125,7 @@ final class VendorCall {
         _ number: UInt64,
         _ lookup: VendorQuery,
         names: [PendingName],
+        of client: ClientNetwork?,
         course: AttemptPlan,
         start: Instant,
         suspectAt: Instant
@@ -137,7 +133,7 @@ final class VendorCall {
         self.number = number
         self.lookup = lookup
         self.names = names
-        client = names.first?.client
+        self.client = client
         trace = names.lazy.compactMap(\.trace).first
         charges = names.map { CostTable.Charge(name: $0.question.name, route: $0.route) }
         self.course = course
@@ -147,10 +143,11 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates a health probe, which has no client.
+    /// Creates a health probe for the suspicion that a name of `client` raised, if any.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,
+        of client: ClientNetwork?,
         _ course: AttemptPlan,
         isOfAccount: Bool,
         _ start: Instant
@@ -161,7 +158,7 @@ final class VendorCall {
         charges = lookup.names.map { CostTable.Charge(name: $0, route: "") }
         self.course = course
         self.start = start
-        client = nil
+        self.client = client
         isTrial = true
         isAccountTrial = isOfAccount
     }

@@ -5,11 +5,13 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a call for `names`; the caller has checked that a call is permitted.
-    func begin(_ names: [PendingName], _ families: Families, _ now: Instant) {
+    /// Starts a call for `names`, which have equal families, at the expense of `client`.
+    ///
+    /// The caller has checked that a call is permitted.
+    func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
-            families: families,
+            families: names[0].question.families,
             clientSubnet: settings.clientSubnet
         )
         guard case .servers(let order) = pool.order(now: now) else {
@@ -23,6 +25,7 @@ extension VendorClient {
             callsBegun,
             lookup,
             names: names,
+            of: client,
             course: course(order, until: deadline),
             start: now,
             suspectAt: now + suspicionTime
@@ -85,7 +88,7 @@ extension VendorClient {
             for running in call.running.values { pool.fellSilent(running.attempt) }
             // Several calls wait for the first server: a probe decides if the server or the names
             // cause it.
-            if pool.isCurrentSilent { beginTrial() }
+            if pool.isCurrentSilent { beginTrial(of: call.client) }
         }
         perform(move, of: call, .hedge)
         let waits = call.running.sorted { $0.key < $1.key }.map { _, running in

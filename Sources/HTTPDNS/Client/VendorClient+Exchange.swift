@@ -13,6 +13,12 @@ protocol VendorRequest: Sendable {
     /// Charges of the request, one for each name; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
+    /// Client whose shares of budget and rate the request uses; nil for the daemon itself.
+    var client: ClientNetwork? { get }
+
+    /// True if the request obeys the rate limit.
+    var isPaced: Bool { get }
+
     /// Returns the HTTP request, signed with `wallSeconds`.
     func request(
         to vendor: any Vendor,
@@ -31,6 +37,8 @@ struct AddressInquiry: VendorRequest {
     let lookup: VendorQuery
     let server: SocketAddress
     let charges: [CostTable.Charge]
+    let client: ClientNetwork?
+    let isPaced: Bool
 
     func request(
         to vendor: any Vendor,
@@ -285,16 +293,17 @@ extension VendorClient {
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
-    /// - Throws: `pace` or `budget` if it must not be sent.
+    /// - Throws: `pace`, `budget`, or the same of the client, if it must not be sent.
     private func pay(_ question: some VendorRequest) throws(VendorError) {
         guard !question.charges.isEmpty else { return }
         let now = clocks.now()
-        guard !pace.forbids(now: now) else { throw .pace }
+        if question.isPaced, let error = excessRate(of: question.client, now) { throw error }
+        if let error = spentBudget(of: question.client, now) { throw error }
         let wallSeconds = clocks.wallSeconds()
-        let isPaid = budget.spend(wallSeconds: wallSeconds)
+        let isPaid = budget.spend(by: question.client, wallSeconds: wallSeconds)
         tellOfBudget(wallSeconds)
         guard isPaid else { throw .budget }
-        pace.spend(now: now)
+        pace.spend(by: question.client, now: now)
         counters.tries += 1
         update(question.server) { $0.tries += 1 }
     }
@@ -319,7 +328,7 @@ extension VendorClient {
     private func settle(_ question: some VendorRequest, isBilled: Bool) {
         guard !question.charges.isEmpty else { return }
         guard isBilled else {
-            budget.refund()
+            budget.refund(to: question.client)
             return
         }
         guard facts.isBillable else { return }

@@ -53,6 +53,7 @@ extension VendorClient {
     ) -> VendorError? {
         let question = lookUp.question
         guard lookUp.start < lookUp.deadline else { return .outOfTime }
+        if let client { clients.note(client, now: lookUp.start) }
         if let name = pending[question] {
             if name.wanted == wanted { counters.merged += 1 } else { counters.paired += 1 }
             lookUp.wasMerged = true
@@ -67,36 +68,76 @@ extension VendorClient {
                 arm(call)
             } else {
                 queueAlarm.bring(forward: lookUp.deadline)
+                queue.add(question, of: client)
+                flushSoon()
             }
             return nil
         }
-        if let reason = refusal(lookUp.start) { return reason }
+        if let reason = refusal(lookUp.start, of: client) { return reason }
         guard queue.count < ClientLimits.queuedNames else { return .busy }
-        let name = PendingName(question, of: client, wanted: wanted, route: route)
+        let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps = [lookUp]
         name.trace = trace
         pending[question] = name
-        if queue.count == 0, hasPlace(for: client), !gathersNames {
-            begin([name], question.families, lookUp.start)
+        if queue.count == 0, shares.admits(client), !gathersNames {
+            begin([name], of: client, lookUp.start)
         } else {
+            queueAlarm.bring(forward: lookUp.deadline)
             queue.add(question, of: client)
-            flushSoon(lookUp.deadline)
+            flushSoon()
         }
         return nil
     }
 
+    /// Records that `client` also waits for a name that a look-up has made pending.
+    ///
+    /// A queued name is then sent as soon as it is the turn of any client that waits for it.
+    package func join(_ name: Name, _ families: Families, of client: ClientNetwork) {
+        clients.note(client, now: clocks.now())
+        let question = BatchQueue.Question(
+            name: name,
+            families: facts.pairsFamilies ? .both : families
+        )
+        guard let name = pending[question], name.call == nil else { return }
+        queue.add(question, of: client)
+        flushSoon()
+    }
+
     /// Returns the reason that forbids a client's call now, and counts it; nil if a call may start.
-    func refusal(_ now: Instant) -> VendorError? {
-        let obstacle = obstacle(now)
+    func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
+        let obstacle =
+            obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
         switch obstacle {
-        case .budget: budget.refused()
-        case .pace: counters.failuresByKind[.pace, default: 0] += 1
+        case .budget, .clientBudget: budget.refused()
+        case .pace, .clientPace: counters.failuresByKind[.pace, default: 0] += 1
         default: break
         }
         return obstacle
     }
 
-    /// Returns the reason that forbids a call now; nil if a call may start.
+    /// Returns the error if `client` has used its share of the budget.
+    ///
+    /// The only client of a vendor may use the whole budget, as may the daemon itself (nil).
+    func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
+        guard let client, clients.hasOthers(than: client, now: now) else { return nil }
+        let wallSeconds = clocks.wallSeconds()
+        guard budget.forbids(client, wallSeconds: wallSeconds) else { return nil }
+        if let rule = budget.rule, budget.tellsOfShare(wallSeconds: wallSeconds) {
+            observer?(.shareSpent(rule))
+        }
+        return .clientBudget
+    }
+
+    /// Returns the error if the calls of this second are used up, or the share of `client`.
+    ///
+    /// The only client of a vendor may use all calls, as may the daemon itself (nil).
+    func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
+        if pace.forbids(now: now) { return .pace }
+        guard let client, clients.hasOthers(than: client, now: now) else { return nil }
+        return pace.forbids(client, now: now) ? .clientPace : nil
+    }
+
+    /// Returns the reason that forbids every call and health probe now; nil if one may start.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -106,26 +147,20 @@ extension VendorClient {
         if case .limited(let until) = pool.order(now: now) {
             return .limited(retryAfter: max(.zero, until - now))
         }
-        if budget.forbids(wallSeconds: clocks.wallSeconds()) { return .budget }
-        return pace.forbids(now: now) ? .pace : nil
+        return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .budget : nil
     }
 }
 
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names, as far as the limit of calls in flight permits.
+    /// Starts calls for queued names, now or in the next turn of the service loop.
     ///
     /// By default, names share a call only while the limit is reached: the slowest name of a call
     /// delays the others, and one failure affects all. With `Batching.together`, names from the
     /// same turn of the service loop also share a call.
-    ///
-    /// - Parameter deadline: deadline of the look-up queued last.
-    private func flushSoon(_ deadline: Instant) {
-        guard hasPlace else {
-            queueAlarm.bring(forward: deadline)
-            return
-        }
+    private func flushSoon() {
+        guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
         guard !isFlushing else { return }
         isFlushing = true
@@ -140,24 +175,34 @@ extension VendorClient {
 
     /// Starts calls for queued names, as many as the limits permit.
     func sendQueued() {
-        while hasPlace,
-            let (names, families) = queue.nextBatch(except: shares.full, fit: facts.canCarry)
-        {
-            let names = names.compactMap {
-                pending[BatchQueue.Question(name: $0, families: families)]
-            }
+        while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
             // The condition was checked on arrival, but may have changed while the names were
             // queued.
-            if let reason = refusal(now) {
-                for name in names {
-                    answer(name, .failure(VendorFailure(reason: reason, tries: [])))
-                }
+            if let reason = refusal(now, of: batch.client) {
+                refuse(batch, reason)
             } else {
-                begin(names, families, now)
+                let names = batch.questions.compactMap { pending[$0] }
+                if !names.isEmpty { begin(names, of: batch.client, now) }
             }
         }
         if queue.count == 0 { queueAlarm.set(nil) }
+    }
+
+    /// Fails the names of a batch, except those that other clients wait for if only the share of
+    /// the batch's client is used up.
+    private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
+        var refused: [PendingName] = []
+        for (question, others) in zip(batch.questions, batch.others) {
+            if reason.isOfClient, !others.isEmpty {
+                for other in others { queue.add(question, of: other) }
+            } else if let name = pending[question] {
+                refused.append(name)
+            }
+        }
+        for name in refused {
+            answer(name, .failure(VendorFailure(reason: reason, tries: [])))
+        }
     }
 
     /// Fails queued look-ups after their deadline.
@@ -167,7 +212,9 @@ extension VendorClient {
             expire(name, now, reason: .outOfTime, tries: [])
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
-        queueAlarm.set(queued.compactMap(\.firstDeadline).min())
+        let next = queued.compactMap(\.firstDeadline).min()
+        // The whole queue is searched, so many deadlines share one search.
+        queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
 

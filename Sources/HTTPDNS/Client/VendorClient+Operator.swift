@@ -151,6 +151,8 @@ extension VendorClient {
 private struct ScheduleInquiry: VendorRequest {
     let server: SocketAddress
     let charges: [CostTable.Charge] = []
+    let client: ClientNetwork? = nil
+    let isPaced = false
 
     func request(
         to vendor: any Vendor,

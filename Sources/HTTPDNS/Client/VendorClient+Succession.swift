@@ -19,6 +19,7 @@ extension VendorClient {
         if hasSameAccount {
             budget.takeOver(from: old.budget)
             pace.takeOver(from: old.pace)
+            clients = old.clients
             skew.takeOver(from: old.skew)
         }
         // Without calls in flight, this releases the old client and its keys immediately.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
+package import DNSWire
 internal import Net
 
 // MARK: - The daemon's own question
@@ -20,9 +20,14 @@ extension VendorClient {
     /// The probe queries the current server first, or the primary server if its check is due, then
     /// the others as in any call. Each try uses a new connection: a broken old connection must not
     /// count as a broken server. The results decide the health of servers, vendor and account.
-    package func beginTrial() {
-        guard isTrialDue else { return }
+    /// Probes count toward the rate limit, but do not obey it: a flood of names that uses up the rate
+    /// would otherwise prevent them.
+    ///
+    /// - Parameter client: client whose name raised the suspicion, which pays for the probe; nil if
+    ///   the daemon pays.
+    package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
+        guard isTrialDue, spentBudget(of: client, now) == nil else { return }
         let order = pool.trialOrder(now: now)
         guard !order.isEmpty else { return }
         trials.began(at: now)
@@ -38,7 +43,14 @@ extension VendorClient {
             families: facts.pairsFamilies ? .both : .v4,
             clientSubnet: settings.clientSubnet
         )
-        let call = VendorCall(trial: callsBegun, lookup, course, isOfAccount: gate.begin(), now)
+        let call = VendorCall(
+            trial: callsBegun,
+            lookup,
+            of: client,
+            course,
+            isOfAccount: gate.begin(),
+            now
+        )
         trial = call
         insert(call)
         perform(call.course.begin(now: now), of: call, .fresh)
@@ -59,7 +71,7 @@ extension VendorClient {
     func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
-        if !silence.hasReceived(since: call.start) { beginTrial() }
+        if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
     /// Records that the probe `call` was answered; it counts as failed if an earlier server failed.
@@ -71,7 +83,7 @@ extension VendorClient {
     func trialEnded(_ call: VendorCall) {
         trial = nil
         if call.isAccountTrial { gate.trialEnded() }
-        if pool.isCurrentSuspected { beginTrial() }
+        if pool.isCurrentSuspected { beginTrial(of: call.client) }
     }
 
     func trialFailed(_ call: VendorCall) {
@@ -90,15 +102,7 @@ extension VendorClient {
     }
 
     /// Number of client calls in flight without an answer.
-    var clientCalls: Int { calls.count - (trial == nil ? 0 : 1) }
-
-    /// True if one more client call may start.
-    var hasPlace: Bool { clientCalls < settings.concurrentCalls }
-
-    /// Returns true if one more call may start for `client`; nil is the daemon itself.
-    func hasPlace(for client: ClientNetwork?) -> Bool {
-        hasPlace && client.map { !shares.full.contains($0) } ?? true
-    }
+    var clientCalls: Int { shares.count }
 }
 
 extension VendorError {

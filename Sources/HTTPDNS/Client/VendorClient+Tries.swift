@@ -24,7 +24,13 @@ extension VendorClient {
         }
         let round = call.round
         let exchange = Exchange(
-            AddressInquiry(lookup: call.lookup, server: server, charges: call.charges),
+            AddressInquiry(
+                lookup: call.lookup,
+                server: server,
+                charges: call.charges,
+                client: call.client,
+                isPaced: !call.isTrial
+            ),
             with: self,
             why,
             until: until,
@@ -78,8 +84,7 @@ extension VendorClient {
         if isRetried { counters.freshRetries += 1 }
         noteFailure(of: server, error, now)
         let isOfAccount = error.verdict == .accountRefused
-        let isConfirmed = call.isTrial || facts.refusesAccountsOnly
-        if isOfAccount, isConfirmed {
+        if isOfAccount, call.isTrial {
             refuse(error, now)
         } else if error.isNews, !call.isTrial {
             observer?(.failed(server, error, next: move?.server))
@@ -103,7 +108,9 @@ extension VendorClient {
         }
         perform(move, of: call, call.isTrial ? .fresh : .next)
         let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
-        if !call.isTrial, isSuspicion || isOfAccount && !isConfirmed { beginTrial() }
+        if !call.isTrial, isSuspicion || isOfAccount || error.kind == .limited {
+            beginTrial(of: call.client)
+        }
     }
 
     /// Records that the vendor refuses the account, even with a corrected clock.
@@ -152,7 +159,7 @@ extension AttemptPlan.Move {
 
 extension VendorError {
     /// True if the observer gets a report: not for cancelled requests or an exhausted budget.
-    fileprivate var isNews: Bool { self != .transport(.cancelled) && self != .budget }
+    fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
     /// Cause of the error for the plan of the call.
     fileprivate var fault: AttemptPlan.Fault {
@@ -167,14 +174,15 @@ extension VendorError {
     ///
     /// A timeout does not count if the server had less than a fair time, or if a retry on a new
     /// connection follows. A failure for a client's name is a suspicion until a health probe
-    /// decides.
+    /// decides. A 429 for a client's name may be a limit for that name, and counts only if a probe
+    /// gets it, too.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
         wasFair: Bool
     ) -> EndpointPool.Outcome {
         switch self {
-        case .limited(let retryAfter): .limited(retryAfter: retryAfter)
+        case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         // The server processed the request and rejects only the name: the server works.
         case .refused where isTrial: .answered

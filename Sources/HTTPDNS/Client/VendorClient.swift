@@ -39,6 +39,9 @@ package final class VendorClient {
 
     var pace: RateLimiter
 
+    /// Clients that share budget and rate.
+    var clients = RecentClients()
+
     var costs = CostTable()
 
     /// Counters of the servers in `pool`, and of removed servers with tries in flight.
@@ -214,5 +217,8 @@ extension VendorClient {
 
         /// The budget of the day is used up; reported once a day.
         case budgetSpent(Budget.Rule)
+
+        /// A client has used its share of the day's budget; reported once a day.
+        case shareSpent(Budget.Rule)
     }
 }

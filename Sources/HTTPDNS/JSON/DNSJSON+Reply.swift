@@ -94,16 +94,12 @@ private struct Chain {
         for element in elements { records.append(try Record(element)) }
         set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
         var owner = lookup.names[0]
-        guard records.isEmpty || records.contains(where: { $0.owner == owner }) else {
-            throw .wrongName
-        }
+        let recordsByOwner = Dictionary(grouping: records, by: \.owner)
+        guard records.isEmpty || recordsByOwner[owner] != nil else { throw .wrongName }
         for _ in 0...VendorLimits.maximumAliases {
-            guard
-                let alias = records.first(where: {
-                    $0.owner == owner && $0.type == Record.alias
-                })
-            else {
-                try finish(records.filter { $0.owner == owner }, lookup.recordType)
+            let own = recordsByOwner[owner] ?? []
+            guard let alias = own.first(where: { $0.type == Record.alias }) else {
+                try finish(own, lookup.recordType)
                 return
             }
             guard let target = try? Name(alias.data) else { throw .unreadable(.member("data")) }
@@ -118,17 +114,15 @@ private struct Chain {
         _ family: Families
     ) throws(VendorError) {
         let ours = records.filter { $0.type == Self.number(of: family) }
-        var malformed = 0
+        var found: [IPAddress] = []
         for record in ours {
-            guard let address = AddressSet.address(record.data, of: family) else {
-                malformed += 1
-                continue
-            }
+            guard let address = AddressSet.address(record.data, of: family) else { continue }
             set.ttl = min(set.ttl, record.ttl)
-            set.keep(address)
+            found.append(address)
         }
-        guard ours.isEmpty || malformed < ours.count else { throw .unreadable(.member("data")) }
-        set.dropped += malformed
+        guard ours.isEmpty || !found.isEmpty else { throw .unreadable(.member("data")) }
+        set.keep(found)
+        set.dropped += ours.count - found.count
     }
 
     static func number(of family: Families) -> Int64 { family == .v6 ? 28 : 1 }

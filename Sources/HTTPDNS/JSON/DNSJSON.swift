@@ -73,9 +73,7 @@ package struct DNSJSON: Vendor {
             pairsFamilies: false,
             isBillable: isBillable,
             defaultPort: url.port,
-            usesTLS: url.origin.usesTLS,
-            // A resolver may refuse a single name by policy.
-            refusesAccountsOnly: false
+            usesTLS: url.origin.usesTLS
         )
     }
 }

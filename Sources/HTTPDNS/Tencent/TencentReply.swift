@@ -164,17 +164,11 @@ extension TencentReply {
             return nil
         }
 
+        let found = items.compactMap { Self.address(in: $0, of: family) }
+        guard !found.isEmpty, !isSealed || found.count == items.count else { return nil }
         var set = AddressSet(addresses: [], ttl: ttl)
-        var malformed = 0
-        for item in items {
-            guard let address = Self.address(in: item, of: family) else {
-                malformed += 1
-                continue
-            }
-            set.keep(address)
-        }
-        guard malformed < items.count, !isSealed || malformed == 0 else { return nil }
-        set.dropped += malformed
+        set.keep(found)
+        set.dropped += items.count - found.count
         return set
     }
 

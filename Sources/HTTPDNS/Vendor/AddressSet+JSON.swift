@@ -11,25 +11,23 @@ extension AddressSet {
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
-        var malformed = 0
-        for item in items {
-            guard let text = item.text, let address = Self.address(text, of: family) else {
-                malformed += 1
-                continue
-            }
-            keep(address)
+        let found = items.compactMap { item in
+            item.text.flatMap { Self.address($0, of: family) }
         }
-        guard malformed < items.count || items.isEmpty else { return nil }
-        dropped += malformed
+        guard !found.isEmpty || items.isEmpty else { return nil }
+        keep(found)
+        dropped += items.count - found.count
     }
 
-    /// Appends an address unless it is unusable, a duplicate (RFC 2181 §5), or beyond the limit.
-    mutating func keep(_ address: IPAddress) {
-        guard !addresses.contains(address) else { return }
-        if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
-            addresses.append(address)
-        } else {
-            dropped += 1
+    /// Appends the addresses that are usable, not duplicates (RFC 2181 §5), and within the limit.
+    mutating func keep(_ found: [IPAddress]) {
+        var known = Set(addresses)
+        for address in found where known.insert(address).inserted {
+            if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
+                addresses.append(address)
+            } else {
+                dropped += 1
+            }
         }
     }
 

@@ -13,6 +13,21 @@ struct JSONReader {
     /// Values parsed so far.
     private var nodes: [JSONDocument.Node] = []
 
+    /// Contents of the strings with escapes, decoded; they follow `text` in the document.
+    private var decoded: [UInt8] = []
+
+    /// Keys so far of all objects.
+    private var keys: Set<Key> = []
+
+    /// Key of an object's member.
+    private struct Key: Hashable {
+        /// Node of the object.
+        let object: Int
+
+        /// Decoded text of the key.
+        let text: ArraySlice<UInt8>
+    }
+
     /// Parses a whole text.
     ///
     /// - Throws: `UnreadableReply.tooLarge` or `.notJSON`.
@@ -25,7 +40,7 @@ struct JSONReader {
         try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.position == text.count else { throw reader.fault }
-        return JSONValue(JSONDocument(text, reader.nodes))
+        return JSONValue(JSONDocument(text + reader.decoded, reader.nodes))
     }
 
     private init(text: [UInt8]) {
@@ -45,6 +60,7 @@ extension JSONReader {
     /// Parses a value and the white space before it.
     private mutating func value(depth: Int) throws(UnreadableReply) {
         skipSpace()
+        guard nodes.count < VendorLimits.maximumJSONNodes else { throw fault }
         switch next {
         case UInt8(ascii: "{"): try object(depth: depth + 1)
         case UInt8(ascii: "["): try array(depth: depth + 1)
@@ -74,10 +90,9 @@ extension JSONReader {
         repeat {
             skipSpace()
             let start = position
-            let key = nodes.count
             try string()
             count += 1
-            guard count <= VendorLimits.maximumJSONMembers, !hasKey(like: key, in: object) else {
+            guard count <= VendorLimits.maximumJSONMembers, insertKey(of: object) else {
                 throw .notJSON(at: start)
             }
             skipSpace()
@@ -89,23 +104,16 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Returns true if an earlier member of `object` has the same key as node `key`.
-    private func hasKey(like key: Int, in object: Int) -> Bool {
-        var member = object + 1
-        while member < key {
-            if isSameText(member, key) { return true }
-            member = nodes[member + 1].end
-        }
-        return false
-    }
-
-    /// Returns true if two string nodes have the same text.
-    private func isSameText(_ first: Int, _ second: Int) -> Bool {
-        let (a, b) = (nodes[first], nodes[second])
-        if case (.string(false), .string(false)) = (a.kind, b.kind) {
-            return a.range.count == b.range.count && text[a.range] == text[b.range]
-        }
-        return Self.unescape(text[a.range]) == Self.unescape(text[b.range])
+    /// Records the latest string as a key of `object`; returns false if the object has it already.
+    private mutating func insertKey(of object: Int) -> Bool {
+        let range = nodes[nodes.count - 1].range
+        // The copy of a decoded key leaves `decoded` without a second reference, which would copy
+        // it at the next append.
+        let key =
+            range.lowerBound < text.count
+            ? text[range]
+            : Array(decoded[range.lowerBound - text.count..<range.upperBound - text.count])[...]
+        return keys.insert(Key(object: object, text: key)).inserted
     }
 
     private mutating func array(depth: Int) throws(UnreadableReply) {
@@ -163,7 +171,9 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
-        var hasEscapes = false
+        /// Start of the text that is not yet copied to `decoded`, and of the string there.
+        var rest = start
+        let decodedStart = decoded.count
         var isASCII = true
         while let octet = next {
             switch octet {
@@ -171,13 +181,19 @@ extension JSONReader {
                 guard isASCII || Self.isUTF8(text[start..<position]) else {
                     throw .notJSON(at: start)
                 }
-                note(.string(hasEscapes: hasEscapes), from: start)
+                var range = start..<position
+                if rest > start {
+                    decoded += text[rest..<position]
+                    range = text.count + decodedStart..<text.count + decoded.count
+                }
+                nodes.append(JSONDocument.Node(kind: .string, range: range, end: nodes.count + 1))
                 position += 1
                 return
             case UInt8(ascii: "\\"):
+                decoded += text[rest..<position]
                 position += 1
-                _ = try escape()
-                hasEscapes = true
+                decoded += UTF8.encode(try escape()) ?? UTF8.encodedReplacementCharacter
+                rest = position
             case 0x00...0x1F:
                 throw fault
             default:
@@ -191,21 +207,6 @@ extension JSONReader {
     /// Returns true if the octets are valid UTF-8; escapes are ASCII.
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {
         String(validating: octets, as: Unicode.UTF8.self) != nil
-    }
-
-    /// Returns the contents of an already validated string, with its escapes replaced.
-    static func unescape(_ octets: ArraySlice<UInt8>) -> [UInt8] {
-        var reader = JSONReader(text: Array(octets))
-        var plain: [UInt8] = []
-        while let octet = reader.next {
-            reader.position += 1
-            if octet == UInt8(ascii: "\\"), let scalar = try? reader.escape() {
-                plain += UTF8.encode(scalar) ?? []
-            } else {
-                plain.append(octet)
-            }
-        }
-        return plain
     }
 
     /// Parses an escape after its backslash.
@@ -274,11 +275,5 @@ extension JSONReader {
             position += 1
         }
         return position - start
-    }
-}
-
-extension Unicode.UTF8 {
-    fileprivate static func encode(_ scalar: Unicode.Scalar) -> [UInt8]? {
-        encode(scalar).map { (encoded: EncodedScalar) in [UInt8](encoded) }
     }
 }

@@ -3,7 +3,7 @@ import DNSWire
 
 /// Parsed JSON text (RFC 8259): its octets and the positions of its values.
 ///
-/// Strings and numbers are decoded on access, because most of a reply is never accessed.
+/// Numbers are decoded on access, because most of a reply is never accessed.
 final class JSONDocument: Sendable {
     /// Position and type of a value.
     struct Node: Sendable {
@@ -17,14 +17,14 @@ final class JSONDocument: Sendable {
 
             /// Any other number; no known reply field has one.
             case otherNumber
-            case string(hasEscapes: Bool)
+            case string
             case array
             case object
         }
 
         var kind: Kind
 
-        /// Octets of the value in the text; of a string, without the quotation marks.
+        /// Octets of the value in the text; of a string, without the quotation marks and escapes.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
@@ -34,6 +34,7 @@ final class JSONDocument: Sendable {
         var end: Int
     }
 
+    /// The JSON text, and after it the decoded contents of strings with escapes.
     fileprivate let text: [UInt8]
     fileprivate let nodes: [Node]
 
@@ -105,27 +106,11 @@ extension JSONValue {
     /// Domain name in a string.
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
-    /// Unescaped octets of a string.
-    private var octets: ArraySlice<UInt8>? {
-        guard case .string(let hasEscapes) = node.kind else { return nil }
-        let octets = document.text[node.range]
-        return hasEscapes ? JSONReader.unescape(octets)[...] : octets
-    }
+    /// Decoded octets of a string.
+    private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
 
     /// Returns true if the value is a string equal to `text`.
-    private func isText(_ text: String) -> Bool {
-        guard case .string(false) = node.kind else {
-            return octets?.elementsEqual(text.utf8) ?? false
-        }
-        let range = node.range
-        guard range.count == text.utf8.count else { return false }
-        var position = range.lowerBound
-        for octet in text.utf8 {
-            guard document.text[position] == octet else { return false }
-            position += 1
-        }
-        return true
-    }
+    private func isText(_ text: String) -> Bool { octets?.elementsEqual(text.utf8) ?? false }
 
     /// Value of an integer that fits 64 bits.
     var number: Int64? {

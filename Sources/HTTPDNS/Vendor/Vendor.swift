@@ -98,9 +98,6 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API itself detects a forged or modified reply.
     package var isProtected: Bool
 
-    /// True if a 401 or 403 always concerns the account, never a single name.
-    package var refusesAccountsOnly: Bool
-
     /// Maximum octets of all names in one call, with the commas between them.
     package var maximumNameOctets: Int
 
@@ -112,7 +109,6 @@ package struct VendorFacts: Sendable, Hashable {
         defaultPort: UInt16,
         usesTLS: Bool = true,
         isProtected: Bool? = nil,
-        refusesAccountsOnly: Bool = true,
         maximumNameOctets: Int = VendorLimits.maximumNameOctets
     ) {
         self.maximumNameOctets = maximumNameOctets
@@ -123,7 +119,6 @@ package struct VendorFacts: Sendable, Hashable {
         self.defaultPort = defaultPort
         self.usesTLS = usesTLS
         self.isProtected = isProtected ?? usesTLS
-        self.refusesAccountsOnly = refusesAccountsOnly
     }
 }
 

@@ -55,6 +55,12 @@ package enum VendorError: Error, Hashable {
     /// The call limit of this second is used up.
     case pace
 
+    /// The client's share of the call budget of the day is used up.
+    case clientBudget
+
+    /// The client's share of the calls of this second is used up.
+    case clientPace
+
     case busy
 }
 
@@ -101,7 +107,8 @@ extension VendorError {
         case .unauthorized, .wrongTime: .accountRefused
         case .transport(.cancelled), .transport(.exhausted), .transport(.invalidRequest):
             .notTheServer
-        case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .pace, .busy:
+        case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .clientBudget, .pace,
+            .clientPace, .busy:
             .notTheServer
         case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
             .transport:
@@ -127,13 +134,17 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
+    /// True if only one client is refused, and others are not.
+    var isOfClient: Bool { self == .clientBudget || self == .clientPace }
+
     /// True if the vendor may charge for the request, provided that it was sent.
     ///
     /// For a transport error, `RequestHandle.wasSent` tells if the request was sent.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
-        case .unusableName, .cipher, .outOfTime, .paused, .budget, .pace, .busy: false
+        case .unusableName, .cipher, .outOfTime, .paused: false
+        case .budget, .clientBudget, .pace, .clientPace, .busy: false
         case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
         }
     }
@@ -179,8 +190,8 @@ extension VendorError {
         case .transport(.broken): .broken
         case .transport(.cancelled): .cancelled
         case .paused: .paused
-        case .budget: .budget
-        case .pace: .pace
+        case .budget, .clientBudget: .budget
+        case .pace, .clientPace: .pace
         case .busy: .busy
         case .transport(.exhausted), .transport(.invalidRequest), .unusableName, .cipher: .ours
         }
@@ -219,6 +230,8 @@ extension VendorError: CustomStringConvertible {
         case .paused: "the operator paused this vendor"
         case .budget: "the call budget for today is used up"
         case .pace: "the limit of calls per second is reached"
+        case .clientBudget: "the client's share of the call budget for today is used up"
+        case .clientPace: "the client's share of the calls per second is used up"
         case .busy: "too many look-ups are waiting"
         }
     }

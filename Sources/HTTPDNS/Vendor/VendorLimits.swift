@@ -18,6 +18,11 @@ package enum VendorLimits {
     /// Members of a JSON object; the largest known (Baidu) has one for each of ten names.
     package static let maximumJSONMembers = 256
 
+    /// Values and keys of a JSON text.
+    ///
+    /// Ten names with 100 addresses of both families each take about 2,100.
+    package static let maximumJSONNodes = 8_192
+
     /// Aliases followed from the requested name to its addresses.
     package static let maximumAliases = 16
 

@@ -43,9 +43,7 @@ package struct Volcengine: Vendor {
             pairsFamilies: true,
             isBillable: true,
             defaultPort: origin.defaultPort,
-            usesTLS: origin.usesTLS,
-            // The page documents status 403 for bad parameters and for bad accounts.
-            refusesAccountsOnly: false
+            usesTLS: origin.usesTLS
         )
     }
 
@@ -98,16 +96,13 @@ package struct Volcengine: Vendor {
         guard let ttl = AddressSet.ttl(json["ttl"]) else { throw .unreadable(.member("ttl")) }
         var v4 = AddressSet(addresses: [], ttl: ttl)
         var v6 = v4
-        var malformed = 0
-        for item in items {
-            switch item.text.flatMap({ AddressSet.address($0, of: .both) }) {
-            case let address? where address.octets.count == 4: v4.keep(address)
-            case let address?: v6.keep(address)
-            case nil: malformed += 1
-            }
+        let found = items.compactMap { item in
+            item.text.flatMap { AddressSet.address($0, of: .both) }
         }
-        guard items.isEmpty || malformed < items.count else { throw .unreadable(.noRecord) }
-        v4.dropped += malformed
+        guard items.isEmpty || !found.isEmpty else { throw .unreadable(.noRecord) }
+        v4.keep(found.filter { $0.octets.count == 4 })
+        v6.keep(found.filter { $0.octets.count != 4 })
+        v4.dropped += items.count - found.count
         // It is not documented which families the vendor resolves. If the reply has addresses of
         // one family only, the other family is unknown.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty

@@ -54,6 +54,12 @@ final class Router {
         return plan
     }
 
+    /// Records that `client` also waits for `query`, which is being resolved.
+    func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
+        guard let match, match.asksVendors(query) else { return }
+        vendors.join(query, match, of: client)
+    }
+
     /// Resolves `query`, and calls `completion` exactly once, possibly before this returns.
     func ask(
         _ query: Query,

@@ -28,6 +28,11 @@ final class SharedResolution {
         self.addressOrdering = addressOrdering
     }
 
+    /// Records that `client` also waits for `query`, which is being resolved.
+    func join(_ query: Query, _ match: RouteTable.Match?, of client: ClientNetwork) {
+        router.join(query, match, of: client)
+    }
+
     /// Resolves `query`, and calls `completion` exactly once by `deadline`, possibly before this returns.
     ///
     /// - Parameters:

@@ -54,6 +54,7 @@ package final class SingleFlight {
         deadline: Instant,
         _ completion: @escaping SharedResolution.Completion
     ) {
+        let joins = isAsking(query)
         inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in
             switch outcome {
             case .late:
@@ -81,6 +82,7 @@ package final class SingleFlight {
                 end
             )
         }
+        if joins, let client { sharedResolution.join(query, match, of: client) }
     }
 }
 

@@ -88,6 +88,15 @@ package final class VendorStage {
         )
     }
 
+    /// Records that `client` also waits for `query`: a name that is queued at a vendor must not wait
+    /// for the turn of another client.
+    func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
+        let families = query.question.families
+        for vendor in match.route.vendors {
+            vendor.join(query.question.name, families, of: client)
+        }
+    }
+
     /// Queries the first of `vendors`, and the others if it fails.
     private func ask(
         _ vendors: ArraySlice<VendorClient>,
@@ -102,7 +111,7 @@ package final class VendorStage {
         guard let vendor = vendors.first, now < end, !(cancellation?.isCancelled ?? false) else {
             return completion(.failed)
         }
-        let (name, families) = (question.name, question.type == .a ? Families.v4 : .v6)
+        let (name, families) = (question.name, question.families)
         let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
         if passesOver(vendors, match) {
             trace?.note("\(vendor.name): unresponsive, trying the next source")
@@ -217,6 +226,11 @@ package final class VendorStage {
         numbersByServer[server] = number
         return number
     }
+}
+
+extension Question {
+    /// Address families to request from a vendor.
+    fileprivate var families: Families { type == .a ? .v4 : .v6 }
 }
 
 /// Counters of the vendor stage.

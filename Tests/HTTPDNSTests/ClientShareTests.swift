@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+/// Checks that clients with many names, or with names that no server answers, leave calls, budget and
+/// rate to others.
+@Suite("Clients that share a vendor")
+struct ClientShareTests {
+    let world = Simulation()
+
+    /// Leaves names that begin with `dead` unanswered, and answers all others.
+    @ServiceLoop
+    private func deadNames() {
+        world.script = { request in
+            namesAsked(request).contains { $0.hasPrefix("dead") }
+                ? .silence() : .reply(good(request))
+        }
+    }
+
+    /// Starts lookups of `count` names for a client.
+    @ServiceLoop
+    @discardableResult
+    private func begin(
+        _ prefix: String,
+        _ count: Int,
+        of number: UInt32,
+        _ client: VendorClient
+    ) throws -> [Begun] {
+        try (0..<count).map {
+            try world.begin(client, "\(prefix)-\(number)-\($0).example.com", of: network(number))
+        }
+    }
+
+    @Test(
+        "two clients with unanswered names do not delay the names of a third one",
+        arguments: [4, 32],
+        VendorClient.Batching.allCases
+    )
+    @ServiceLoop
+    func thirdClient(calls: Int, batching: VendorClient.Batching) async throws {
+        deadNames()
+        let client = try world.client {
+            $0.concurrentCalls = calls
+            $0.batching = batching
+        }
+        for number: UInt32 in 1...2 { try begin("dead", 500, of: number, client) }
+        await world.advance(by: .milliseconds(1))
+        var slowest = Duration.zero
+        for round in 0..<40 {
+            let name = "good\(round).example.com"
+            let reply = try await world.lookUp(client, name, of: network(3))
+            slowest = max(slowest, reply.duration)
+            await world.advance(by: .milliseconds(100))
+        }
+        #expect(slowest == .milliseconds(20))
+        let burst = try begin("good", 40, of: 4, client)
+        for one in burst { _ = try await world.value(of: one).get() }
+    }
+
+    @Test("a name that a client with a full line asks for first does not delay other clients")
+    @ServiceLoop
+    func pinned() async throws {
+        deadNames()
+        let client = try world.client { $0.concurrentCalls = 4 }
+        try begin("dead", 500, of: 1, client)
+        let pinned = try world.begin(client, "www.example.com", of: network(1))
+        await world.advance(by: .milliseconds(50))
+        #expect(client.statistics.queued == 499)
+        let joined = try await world.lookUp(client, of: network(2))
+        #expect(joined.duration == .milliseconds(20))
+        _ = try await world.value(of: pinned).get()
+        #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
+    }
+
+    @Test("a client that joins a queued name without a lookup of its own brings its call")
+    @ServiceLoop
+    func joins() async throws {
+        deadNames()
+        let client = try world.client { $0.concurrentCalls = 4 }
+        try begin("dead", 500, of: 1, client)
+        let pinned = try world.begin(client, "www.example.com", of: network(1))
+        await world.advance(by: .milliseconds(50))
+        client.join(try Name("www.example.com"), .v4, of: network(2))
+        #expect(try await world.value(of: pinned).get().duration == .milliseconds(70))
+        client.join(try Name("unknown.example.com"), .v4, of: network(2))
+        #expect(client.statistics.queued == 498 || client.statistics.queued == 499)
+    }
+
+    @Test("a queued name of a client without share fails at its deadline")
+    @ServiceLoop
+    func deadline() async throws {
+        deadNames()
+        let client = try world.client { $0.concurrentCalls = 4 }
+        try begin("dead", 2, of: 1, client)
+        let failure = try await world.failure(client, of: network(1), within: .milliseconds(200))
+        #expect(failure == VendorFailure(reason: .outOfTime, tries: []))
+        #expect(world.elapsed == .milliseconds(200))
+    }
+
+    // MARK: - Budget
+
+    @Test("a client may spend three quarters of the budget, and others the rest")
+    @ServiceLoop
+    func budget() async throws {
+        world.servers([:])
+        let rule = Budget.Rule(callsPerDay: 100)
+        let client = try world.client { $0.budget = rule }
+        var notices: [VendorClient.Notice] = []
+        client.observer = { notices.append($0) }
+        _ = try await world.lookUp(client, "first.example.com", of: network(2))
+        var answered = 0
+        for number in 0..<200 {
+            let one = try world.begin(client, "n\(number).example.com", of: network(1))
+            switch try await world.value(of: one) {
+            case .success: answered += 1
+            case .failure(let failure):
+                #expect(failure == VendorFailure(reason: .clientBudget, tries: []))
+            }
+        }
+        #expect(answered == 74)
+        #expect(notices == [.shareSpent(rule)])
+        #expect(client.statistics.state == .open)
+        #expect(client.statistics.beyondBudget == 126)
+        for one in try begin("n", 10, of: 2, client) { _ = try await world.value(of: one).get() }
+        await world.advance(by: .seconds(86_400))
+        _ = try await world.lookUp(client, "next.example.com", of: network(1))
+    }
+
+    @Test("the only client of a day may spend the whole budget, and so may the daemon")
+    @ServiceLoop
+    func alone() async throws {
+        world.servers([:])
+        for asker in [network(1), nil] {
+            let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 10) }
+            if asker != nil {
+                _ = try await world.lookUp(client, "other.example.com", of: network(2))
+                await world.advance(by: .seconds(86_400))
+            }
+            for number in 0..<10 {
+                _ = try await world.lookUp(client, "n\(number).example.com", of: asker)
+            }
+            let failure = try await world.failure(client, "n.example.com", of: asker)
+            #expect(failure.reason == .budget)
+        }
+    }
+
+    @Test("a budget that only warns has no shares")
+    @ServiceLoop
+    func warns() async throws {
+        world.servers([:])
+        let client = try world.client {
+            $0.budget = Budget.Rule(callsPerDay: 10, onExceeded: .warn)
+        }
+        _ = try await world.lookUp(client, "other.example.com", of: network(2))
+        for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
+    }
+
+    @Test("a queued name of a client that has spent its share goes with the next client")
+    @ServiceLoop
+    func spentWhileQueued() async throws {
+        world.script = { request in
+            request.url.contains("slow") && digit(request) == 1
+                ? .silence() : .reply(good(request))
+        }
+        let client = try world.client {
+            $0.budget = Budget.Rule(callsPerDay: 9)
+            $0.concurrentCalls = 1
+        }
+        _ = try await world.lookUp(client, "first.example.com", of: network(2))
+        for number in 0..<4 {
+            _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
+        }
+        // The hedged request of this call leaves too little for client 1.
+        let slow = try world.begin(client, "slow.example.com", of: network(3))
+        await world.advance(by: .milliseconds(1))
+        let own = try world.begin(client, "own.example.com", of: network(1))
+        let common = try world.begin(client, "common.example.com", of: network(1))
+        await world.advance(by: .milliseconds(1))
+        client.join(try Name("common.example.com"), .both, of: network(2))
+        #expect(client.statistics.queued == 2)
+        _ = try await world.value(of: slow).get()
+        guard case .failure(let failure) = try await world.value(of: own) else {
+            throw Unexpected(what: "an answer")
+        }
+        #expect(failure.reason == .clientBudget)
+        _ = try await world.value(of: common).get()
+    }
+
+    @Test("probes count toward the share of the client whose names raise the suspicion")
+    @ServiceLoop
+    func probes() async throws {
+        deadNames()
+        let client = try world.client(servers: 1) { $0.budget = Budget.Rule(callsPerDay: 100) }
+        _ = try await world.lookUp(client, "first.example.com", of: network(2))
+        for number in 0..<120 {
+            _ = try await world.failure(client, "dead\(number).example.com", of: network(1))
+            await world.advance(by: .seconds(1))
+        }
+        #expect(world.trials.count > 30)
+        #expect((70...76).contains(world.sent.count), "\(world.sent.count) requests")
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("many clients do not grow the table of a budget, and the largest stay in it")
+    func manyClients() {
+        var budget = Budget(Budget.Rule(callsPerDay: 100_000))
+        let askers = Array(repeating: network(0), count: 80_000) + (1...5_000).map { network($0) }
+        for asker in askers {
+            let isPaid = budget.spend(by: asker, wallSeconds: 0)
+            #expect(isPaid)
+        }
+        #expect(budget.forbids(network(0), wallSeconds: 0))
+        #expect(!budget.forbids(network(5_001), wallSeconds: 0))
+        #expect(budget.clientCount <= ClientLimits.countedClients)
+        budget.refund(to: network(0))
+        #expect(budget.spent(wallSeconds: 0) == 84_999)
+    }
+
+    // MARK: - Rate
+
+    @Test("a client with many names leaves calls of each second to others")
+    @ServiceLoop
+    func rate() async throws {
+        world.servers([:])
+        let client = try world.client { $0.callsPerSecond = 16 }
+        _ = try await world.lookUp(client, "first.example.com", of: network(2))
+        await world.advance(by: .seconds(1))
+        var answered = 0
+        for round in 0..<100 {
+            let flood = try (0..<20).map {
+                try world.begin(client, "f\(round)-\($0).example.com", of: network(1))
+            }
+            if round % 25 == 24 {
+                _ = try await world.lookUp(client, "n\(round).example.com", of: network(2))
+            }
+            for one in flood {
+                switch try await world.value(of: one) {
+                case .success: answered += 1
+                case .failure(let failure): #expect(failure.reason.kind == .pace)
+                }
+            }
+            await world.advance(by: .milliseconds(80))
+        }
+        // The flood gets what others leave: nearly the whole rate.
+        #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
+    }
+
+    @Test("the only client of a vendor may use the whole rate")
+    @ServiceLoop
+    func wholeRate() async throws {
+        world.servers([:])
+        let client = try world.client { $0.callsPerSecond = 4 }
+        for one in try begin("n", 4, of: 1, client) { _ = try await world.value(of: one).get() }
+        #expect(try await world.failure(client, of: network(1)).reason == .pace)
+    }
+}
