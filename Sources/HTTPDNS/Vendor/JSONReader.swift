@@ -16,7 +16,7 @@ struct JSONReader {
     /// Contents of the strings with escapes, decoded; they follow `text` in the document.
     private var decoded: [UInt8] = []
 
-    /// Keys so far of all objects.
+    /// Keys so far of all objects with many members.
     private var keys: Set<Key> = []
 
     /// Key of an object's member.
@@ -25,7 +25,7 @@ struct JSONReader {
         let object: Int
 
         /// Decoded text of the key.
-        let text: ArraySlice<UInt8>
+        let text: [UInt8]
     }
 
     /// Parses a whole text.
@@ -92,7 +92,7 @@ extension JSONReader {
             let start = position
             try string()
             count += 1
-            guard count <= VendorLimits.maximumJSONMembers, insertKey(of: object) else {
+            guard count <= VendorLimits.maximumJSONMembers, insertKey(of: object, count) else {
                 throw .notJSON(at: start)
             }
             skipSpace()
@@ -105,16 +105,42 @@ extension JSONReader {
     }
 
     /// Records the latest string as a key of `object`; returns false if the object has it already.
-    private mutating func insertKey(of object: Int) -> Bool {
-        let range = nodes[nodes.count - 1].range
-        // The copy of a decoded key leaves `decoded` without a second reference, which would copy
-        // it at the next append.
-        let key =
-            range.lowerBound < text.count
-            ? text[range]
-            : Array(decoded[range.lowerBound - text.count..<range.upperBound - text.count])[...]
-        return keys.insert(Key(object: object, text: key)).inserted
+    ///
+    /// - Parameter count: the number of members, with the latest. The keys of a small object are
+    ///   compared, which costs less than hashing them.
+    private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
+        let latest = nodes.count - 1
+        guard count > Self.comparedKeys else {
+            return !earlierKeys(of: object, before: latest).contains { isSameText($0, latest) }
+        }
+        if count == Self.comparedKeys + 1 {
+            for key in earlierKeys(of: object, before: latest) {
+                keys.insert(Key(object: object, text: text(of: key)))
+            }
+        }
+        return keys.insert(Key(object: object, text: text(of: latest))).inserted
     }
+
+    private static let comparedKeys = 16
+
+    /// Returns the nodes of the keys of `object` before `key`, another one of them.
+    private func earlierKeys(of object: Int, before key: Int) -> some Sequence<Int> {
+        sequence(first: object + 1) { nodes[$0 + 1].end }.prefix { $0 < key }
+    }
+
+    /// Returns true if two string nodes have the same text.
+    private func isSameText(_ first: Int, _ second: Int) -> Bool {
+        let (a, b) = (nodes[first].range, nodes[second].range)
+        return a.count == b.count
+            && a.indices.allSatisfy { octet(at: $0) == octet(at: $0 - a.lowerBound + b.lowerBound) }
+    }
+
+    /// Returns an octet of the text, or of the decoded strings that follow it.
+    private func octet(at index: Int) -> UInt8 {
+        index < text.count ? text[index] : decoded[index - text.count]
+    }
+
+    private func text(of node: Int) -> [UInt8] { nodes[node].range.map(octet) }
 
     private mutating func array(depth: Int) throws(UnreadableReply) {
         guard depth <= VendorLimits.maximumJSONDepth else { throw fault }
