@@ -39,9 +39,9 @@ package enum ResolverLimits {
 
     /// Maximum octets of a CNAME chain, in wire form, that waits for the answer of its target.
     ///
-    /// Enough for eleven aliases with signatures of RSA-2048.  Each query in flight keeps at most
-    /// one chain, so ``inFlight`` bounds their number in total and per client: 16 MiB.
-    static let chainOctets = 4_096
+    /// Enough for five aliases with signatures of RSA-2048.  Each query in flight keeps at most one
+    /// chain, so ``inFlight`` bounds their number in total and per client: 8 MiB.
+    static let chainOctets = 2_048
 
     /// TTL in seconds of answers that the daemon itself makes.
     static let localLifetime: UInt32 = 10_800

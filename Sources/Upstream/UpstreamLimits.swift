@@ -105,8 +105,8 @@ package enum UpstreamLimits {
     /// RFC 7766 §6.2.1 specifies no number.
     static let inFlight = 4_096
 
-    /// Maximum client queries in flight per HTTPS server, as all share libcurl's limits.
-    static let requestsInFlight = 1_024
+    /// Maximum client queries in flight to all HTTPS servers together; see ``TransferShares``.
+    package static let transfers = 1_024
 
     /// Maximum abandoned queries per connection that may still be answered; more end it.
     static let givenUp = 4_096

@@ -310,6 +310,42 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `the handle of a cancelled request sends a request of another kind`() async throws {
+        let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        var request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(silent.localAddress),
+            body: [1]
+        )
+        for header in ["X-Test: a", "X-Test: b"] {
+            request.headers = [header]
+            let task = Task { @ServiceLoop [request] in await failure(of: request) }
+            let connection = try await silent.accept()
+            let octets = try await connection.read(upTo: 1000, deadline: patience)
+            #expect(String(decoding: octets, as: UTF8.self).contains(header))
+            task.cancel()
+            #expect(await task.value == .cancelled)
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `short header lines count with the memory that libcurl keeps for them`() async throws {
+        let server = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(server.localAddress)
+        )
+        let task = Task { @ServiceLoop in await failure(of: request) }
+        let connection = try await server.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        let lines = "HTTP/1.1 200 OK\r\n" + String(repeating: "a: b\r\n", count: 200)
+        try await connection.write(Array(lines.utf8), deadline: patience)
+        #expect(await task.value == .broken("more than 16384 octets of headers"))
+    }
+
+    @ServiceLoop
+    @Test
     func `a reset closes connections and aborts requests in flight`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(

@@ -101,6 +101,19 @@ struct UpstreamStageTests {
         #expect(answer.resolution.explanation?.text == "the answer does not fit a message")
     }
 
+    @Test
+    @ServiceLoop
+    func `a failure because of a limit of the daemon is not cached for other clients`()
+        async throws
+    {
+        let upstream = ScriptedUpstream.failing(.exhausted("too many queries in flight"))
+        let harness = try ResolverHarness(upstream: upstream)
+        let answer = try await harness.ask("www.example.org")
+        #expect(answer.rcode == .servFail)
+        #expect(answer.resolution.explanation?.text == "too many queries in flight")
+        #expect(harness.cached("www.example.org") == [])
+    }
+
     // MARK: - Aliases
 
     /// Upstream that has only an alias for `www.example.org`, with other `records`, and an address

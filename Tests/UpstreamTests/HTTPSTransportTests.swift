@@ -265,4 +265,56 @@ struct HTTPSTransportTests {
             try await ask(transport)
         }
     }
+
+    // MARK: - Shares
+
+    private static func client(_ number: UInt32) -> ClientNetwork {
+        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client has as many transfers as are free, so some are free for the next one`() {
+        let shares = TransferShares(of: 8)
+        func take(_ number: UInt32) -> Int {
+            var count = 0
+            while shares.begin(Self.client(number)) { count += 1 }
+            return count
+        }
+        #expect([take(1), take(2), take(3), take(4), take(5)] == [4, 2, 1, 1, 0])
+        for _ in 0..<4 { shares.end(Self.client(1)) }
+        #expect(take(5) == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a probe is sent although the client queries use all transfers`() async throws {
+        let transport = ScriptedTransport { _, request in Self.answer(request) }
+        let server = try #require(SocketAddress("192.0.2.53:443"))
+        let shares = TransferShares(of: 1)
+        let upstream = HTTPSTransport(
+            to: "https://dns.example/dns-query",
+            at: server,
+            certificateFile: nil,
+            over: transport,
+            shares: shares
+        )
+        var replies: [Result<Message, UpstreamError>] = []
+        let query = ForwardedQuery(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        #expect(shares.begin(Self.client(1)))
+        for query in [query, .probe] {
+            upstream.carry(query, repeating: nil, deadline: Clock.now + .seconds(300), nil) {
+                replies.append($0)
+            }
+        }
+        #expect(replies == [.failure(.exhausted("too many queries in flight"))])
+        #expect(transport.sent.count == 1)
+        shares.end(Self.client(1))
+        upstream.carry(query, repeating: nil, deadline: Clock.now + .seconds(300), nil) { _ in }
+        #expect(transport.sent.count == 2)
+    }
 }

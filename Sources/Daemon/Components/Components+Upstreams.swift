@@ -10,6 +10,8 @@ struct UpstreamHTTP: Sendable {
 
     /// Transport of health probes, which must not wait for client queries.
     let probes: any HTTPTransport
+
+    let shares: TransferShares
 }
 
 extension Components {
@@ -24,7 +26,11 @@ extension Components {
         // Separate from the vendors' transport, so that neither uses up the other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
-            http = UpstreamHTTP(queries: dependencies.transport(), probes: dependencies.transport())
+            http = UpstreamHTTP(
+                queries: dependencies.transport(),
+                probes: dependencies.transport(),
+                shares: TransferShares()
+            )
         }
         var tls: [String?: TLSClient] = [:]
         var upstreams: [any Forwarding] = []
@@ -73,6 +79,7 @@ extension Components {
             validates: settings.validates,
             over: http.queries,
             probes: http.probes,
+            shares: http.shares,
             clocks: dependencies.clocks
         )
     }

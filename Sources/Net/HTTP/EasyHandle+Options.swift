@@ -75,8 +75,12 @@ extension EasyHandle {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 
-    /// Sets the limits for stalled transfers and for the age of idle connections.
+    /// Sets the limits for stalled transfers and for the age of idle connections, and the size of
+    /// the send buffer.
     private func setBounds() throws(HTTPError) {
+        // libcurl's minimum.  The default, 64 KiB for each transfer, is two thirds of its memory.
+        // CURLOPT_BUFFERSIZE stays: libcurl 7.88 refuses it on a handle that was reset.
+        try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
         // Below 1 octet per second for 5 seconds; for callers with a distant deadline.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)

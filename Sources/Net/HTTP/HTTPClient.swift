@@ -12,10 +12,11 @@ package final class HTTPClient: HTTPTransport {
         /// Maximum octets of a reply body, 1…16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Maximum octets of all reply bodies being received; further replies fail.
+        /// Maximum octets of all headers and bodies being received; further replies fail.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of all header lines of a reply, including interim replies and trailers.
+        /// Maximum octets of all header lines of a reply, including interim replies and trailers,
+        /// and 96 for each line.
         package var headerOctets = 16 << 10
 
         /// Maximum open connections per set of trusted certificates, and per server and name.

@@ -25,7 +25,7 @@ final class ReceivedReply {
 
     /// Discards the previous reply.
     func begin() {
-        memory.octets -= body.count
+        memory.octets -= body.count + headers.octets
         body = []
         headers = ReplyHeaders()
         fault = nil
@@ -72,19 +72,24 @@ final class ReceivedReply {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
             return false
         }
-        guard memory.octets + octets.count <= limits.receivedOctets else {
-            fault = .broken("more than \(limits.receivedOctets) octets of replies in flight")
-            return false
-        }
+        guard memory.octets + octets.count <= limits.receivedOctets else { return failFull() }
         memory.octets += octets.count
         unsafe body.append(contentsOf: octets)
         return true
     }
 
+    private func failFull() -> Bool {
+        fault = .broken("more than \(limits.receivedOctets) octets of replies in flight")
+        return false
+    }
+
     /// Parses a header line; returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+        memory.octets -= headers.octets
         // SAFETY: the line lives during the call.
         headers.take(unsafe RawSpan(_unsafeBytes: line))
+        memory.octets += headers.octets
+        guard memory.octets <= limits.receivedOctets else { return failFull() }
         if headers.octets > limits.headerOctets {
             fault = .broken("more than \(limits.headerOctets) octets of headers")
         } else if headers.isEncoded {
@@ -94,7 +99,7 @@ final class ReceivedReply {
     }
 }
 
-/// Octets of the bodies being received, of all replies of one client.
+/// Octets of the headers and bodies being received, of all replies of one client.
 final class ReplyMemory {
     var octets = 0
 }

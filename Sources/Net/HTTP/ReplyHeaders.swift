@@ -2,8 +2,11 @@
 
 /// Header fields of a reply that the daemon uses, and the size of all header lines.
 struct ReplyHeaders {
-    /// Octets of all lines so far, including interim replies and trailers.
+    /// Octets of all lines so far, including interim replies and trailers, and for each line the
+    /// memory that libcurl allocates to keep it.
     private(set) var octets = 0
+
+    private static let lineOctets = 96
 
     /// Unparsed header values of the last reply.
     private(set) var date: String?
@@ -19,7 +22,7 @@ struct ReplyHeaders {
 
     /// Parses one line from libcurl: with line break, in the same form for all HTTP versions.
     mutating func take(_ line: RawSpan) {
-        octets += line.byteCount
+        octets += line.byteCount + Self.lineOctets
         if Self.begins(line, with: "http/") {
             date = nil
             retryAfter = nil

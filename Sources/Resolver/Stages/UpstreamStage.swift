@@ -236,7 +236,7 @@ package final class UpstreamStage {
         case .declined(_, because: let code?):
             .failure(query, code, "reported by the upstream")
         case .exhausted:
-            .failure(query, .other, "too many queries in flight")
+            .exhausted(query)
         case .timedOut, .declined, .rateLimited, .broken:
             .failure(query, .noReachableAuthority, "no upstream answered")
         }
@@ -245,5 +245,16 @@ package final class UpstreamStage {
     /// Returns the name of a server in `AnswerSourceRegistry`.
     package nonisolated static func origin(of server: any Forwarding) -> String {
         "\(server.name)/\(server.url)"
+    }
+}
+
+extension Resolution {
+    /// SERVFAIL for a query beyond a limit of the daemon.
+    ///
+    /// Not cached: the client that has used its share must not fail the name for other clients.
+    fileprivate static func exhausted(_ query: Query) -> Resolution {
+        var failure = Resolution.failure(query, .other, "too many queries in flight")
+        failure.lifetime = 0
+        return failure
     }
 }

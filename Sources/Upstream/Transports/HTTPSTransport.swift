@@ -17,11 +17,10 @@ package final class HTTPSTransport: UpstreamTransport {
 
     /// Transport for probes, which must not wait behind slow client queries.
     private let probes: any HTTPTransport
+    private let shares: TransferShares
     private let clocks: Clocks
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
-
-    private var inFlight = 0
 
     private var lastReceived: Instant?
     private var random = SystemRandomNumberGenerator()
@@ -32,6 +31,7 @@ package final class HTTPSTransport: UpstreamTransport {
     ///   - http: the HTTP client for client queries, shared with other servers.
     ///   - probes: the HTTP client for probes with its own connections, also shared; nil to use
     ///     `http`.
+    ///   - shares: the bound of client queries in flight, shared with other servers.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -39,6 +39,7 @@ package final class HTTPSTransport: UpstreamTransport {
         validates: Bool = false,
         over http: any HTTPTransport,
         probes: (any HTTPTransport)? = nil,
+        shares: TransferShares = TransferShares(),
         clocks: Clocks = .system
     ) {
         self.url = url
@@ -47,6 +48,7 @@ package final class HTTPSTransport: UpstreamTransport {
         self.validates = validates
         self.http = http
         self.probes = probes ?? http
+        self.shares = shares
         self.clocks = clocks
     }
 
@@ -57,8 +59,9 @@ package final class HTTPSTransport: UpstreamTransport {
         _ place: Trace.Place?,
         _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
-        guard inFlight < UpstreamLimits.requestsInFlight || query.isProbe else {
-            return completion(.failure(.exhausted("too many queries in flight (\(inFlight))")))
+        let client = query.cancellation?.client as? ClientNetwork
+        guard query.isProbe || shares.begin(client) else {
+            return completion(.failure(.exhausted("too many queries in flight")))
         }
         let exchange = UpstreamExchange(
             query,
@@ -73,10 +76,9 @@ package final class HTTPSTransport: UpstreamTransport {
         request.wantsFreshConnection = earlier.map { (lastReceived ?? $0) <= $0 } ?? false
         request.wantsTimes = place != nil
         place?.update { $0.request = request.redacted }
-        inFlight += 1
         let (way, cancellation) = (query.isProbe ? probes : http, query.cancellation)
         send(request, over: way, isRepeated: false, deadline, cancellation) { [self] sent in
-            inFlight -= 1
+            if !query.isProbe { shares.end(client) }
             if case .success = sent { lastReceived = clocks.now() }
             if let place, case .success(let reply) = sent { place.note(reply) }
             completion(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })

@@ -97,6 +97,9 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
+            // The cancellation signal retains the entry until the end of the work, which may query
+            // an alias target meanwhile.
+            entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
             return reply
