@@ -19,6 +19,7 @@ struct MetricsReportTests {
         sample.cache.snapshot = SnapshotStatus(path: "/x")
         sample.cache.snapshot?.ageSeconds = 0
         sample.network.lastAgeSeconds = 0
+        sample.log = LogStats()
         var vendor = VendorStats(name: "v")
         vendor.failures = ["timeout": 0]
         vendor.avoided = ["cached": 0, "merged": 0]

@@ -140,6 +140,7 @@ struct RenderingTests {
                 NETWORK  2 changes, 0 resumes
                 PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s CPU time
 
+                LOG      5 lines dropped
                 """
         )
     }

@@ -226,6 +226,14 @@ extension MetricsReport {
                 "1 if the last reload failed and the old configuration is in force",
                 life.reloadProblem != nil
             ),
+        if let log = stats.log {
+            numbers.append(
+                (
+                    "log_dropped_lines", .counter,
+                    "Log lines dropped because the log reader was too slow", log.dropped
+                )
+            )
+        }
         ]
         if let age = network.lastAgeSeconds {
             numbers.append(

@@ -94,6 +94,7 @@ enum RatesText {
         list += [("misses merged", stats.misses.merged), ("misses dropped", stats.misses.dropped)]
         list += [("refreshes started", stats.refresh.started)]
         list += [("refreshes failed", stats.refresh.failed)]
+        list += [("log lines dropped", stats.log?.dropped ?? 0)]
         return list
     }
 }

@@ -214,6 +214,15 @@ enum StatsText {
                     + " \(Units.count(stats.refresh.held)) held"
             )
         )
+        if let log = stats.log {
+            table.add(
+                Table.Cell("LOG", .heading),
+                Table.Cell(
+                    Units.count(log.dropped, "line", "lines") + " dropped",
+                    log.dropped == 0 ? .plain : .doubtful
+                )
+            )
+        }
         if !stats.packets.isEmpty {
             table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
         }
