@@ -140,7 +140,7 @@ package final class Daemon {
             }
         } catch {
             logger.critical("\(error)")
-            return 1
+            return error.exitCode
         }
         for warning in components.settings.warnings { logger.warning("\(warning)") }
         if components.settings.accelerate.loopback != .required {
