@@ -234,7 +234,7 @@ package final class Daemon {
         log?.dump()
         let recent = RecentReader.all(of: state.recent)
         let list = RecentList(recent, components.clocks, components.resolver.origins)
-        let queries = await list.latestMisses(Self.dumpedQueries)
+        let queries = list.latestMisses(Self.dumpedQueries)
         logger.notice("latest queries not answered from the cache: \(queries.count)")
         for query in queries { QueryLog.log(query, to: logger) }
     }

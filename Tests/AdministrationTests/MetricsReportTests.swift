@@ -59,9 +59,9 @@ struct MetricsReportTests {
     }
 
     @Test("every counter of stats has a sample", arguments: Exposition.Form.allCases)
-    func complete(_ form: Exposition.Form) async throws {
+    func complete(_ form: Exposition.Form) throws {
         let (stats, numbers) = try Self.stats()
-        let text = String(decoding: await MetricsReport(stats: stats).octets(form), as: UTF8.self)
+        let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
         // Queries and latencies have finer labels in the metrics; the time until midnight has no
@@ -79,12 +79,12 @@ struct MetricsReportTests {
     }
 
     @Test("queries have the labels with which they were counted")
-    func queries() async {
+    func queries() {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }
         var report = MetricsReport(stats: StatsReply(sinceSeconds: 0))
         counters.add(to: &report.queries)
-        let text = String(decoding: await report.octets(.prometheus), as: UTF8.self)
+        let text = String(decoding: report.octets(.prometheus), as: UTF8.self)
         #expect(
             text.contains(
                 #"httpdnsd_queries_total{source="vendor",rcode="nxdomain",transport="tcp"} 3"#

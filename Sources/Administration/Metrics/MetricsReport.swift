@@ -74,9 +74,8 @@ extension MetricsReport {
 
     /// Returns the metrics text.
     ///
-    /// Does not run on the service loop, because it takes about 1 ms.
-    @concurrent
-    func octets(_ form: Exposition.Form) async -> [UInt8] {
+    /// Takes about 1 ms: callers on the service loop use `offLoop`.
+    func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)
         writeCache(to: &text)
@@ -226,6 +225,7 @@ extension MetricsReport {
                 "1 if the last reload failed and the old configuration is in force",
                 life.reloadProblem != nil
             ),
+        ]
         if let log = stats.log {
             numbers.append(
                 (
@@ -234,7 +234,6 @@ extension MetricsReport {
                 )
             )
         }
-        ]
         if let age = network.lastAgeSeconds {
             numbers.append(
                 (
