@@ -126,10 +126,10 @@ struct RenderingTests {
                     connections: 4 new, 57 reused
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 not made; the day ends in 1 h
 
-                COST                                          BILLABLE CALLS  NAMES   SHARE
-                tencent                                                   58     60
-                         httpdnsd.yaml:12 (example.com)                          45  75.0 %
-                         httpdnsd.yaml:16 (=www.example.org)                     15  25.0 %
+                COST     BILLABLE CALLS  NAMES   SHARE  ROUTE
+                tencent              58     60
+                                            45  75.0 %  httpdnsd.yaml:12 (example.com)
+                                            15  25.0 %  httpdnsd.yaml:16 (=www.example.org)
 
                 UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN
                 isp       unprotected       42        41       1            1        2
@@ -570,13 +570,26 @@ struct RenderingTests {
         #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
     }
 
+    @Test("a last text that is too wide wraps in its column")
+    func hanging() {
+        var table = Table("", "")
+        table.add("PACKETS", "one two three four")
+        #expect(
+            table.text(Palette(isEnabled: false, width: 20)) == """
+                PACKETS  one two
+                         three four
+
+                """
+        )
+    }
+
     @Test("names in billable calls without a route are those of probes")
     func probes() {
         var stats = Samples.stats
         stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]
         #expect(
             StatsText.render(stats, plain).contains(
-                "         probes of the daemon                     60  100.0 %\n"
+                "60  100.0 %  probes of the daemon\n"
             )
         )
     }

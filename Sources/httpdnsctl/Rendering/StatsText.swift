@@ -133,22 +133,22 @@ enum StatsText {
     }
 
     private static func cost(_ vendors: [VendorStats], _ palette: Palette) -> String {
-        var table = Table("COST", "", ">BILLABLE CALLS", ">NAMES", ">SHARE")
+        var table = Table("COST", ">BILLABLE CALLS", ">NAMES", ">SHARE", "ROUTE")
         for vendor in vendors {
             table.add(
                 Table.Cell(vendor.name),
-                "",
                 Table.Cell(Units.count(vendor.billableCalls)),
                 Table.Cell(Units.count(vendor.billableNames)),
+                "",
                 ""
             )
             for cost in vendor.routes where cost.names > 0 {
                 table.add(
                     "",
-                    Table.Cell(TopText.route(cost.route, cost.domain)),
                     "",
                     Table.Cell(Units.count(cost.names)),
-                    Table.Cell(Units.percent(cost.names, of: vendor.billableNames))
+                    Table.Cell(Units.percent(cost.names, of: vendor.billableNames)),
+                    Table.Cell(TopText.route(cost.route, cost.domain))
                 )
             }
         }
