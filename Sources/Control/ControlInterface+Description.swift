@@ -222,6 +222,9 @@ extension ControlInterface {
         # + over-budget: int                   not started: too many in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 
+        # dropped: lines, because the reader of the log was too slow
+        type LogStats (dropped: int)
+
         # + rss-octets: int
         # + cpu-seconds: float
         type ProcessStats (descriptors: int, threads: int)
@@ -241,6 +244,7 @@ extension ControlInterface {
           misses: MissStats,
           refresh: RefreshStats,
           network: NetworkStats,
+          log: ?LogStats,
           acceleration: ?Acceleration,
           process: ProcessStats
         )

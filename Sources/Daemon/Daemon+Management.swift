@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Administration
+internal import DaemonLog
 internal import Net
 
 extension Daemon: ManagedDaemon {
@@ -24,7 +25,8 @@ extension Daemon: ManagedDaemon {
             mergedOfFormerVendors: mergedOfFormerVendors,
             network: network.numbers,
             cacheFile: cacheFile?.numbers,
-            reloadProblem: life.reloadProblem
+            reloadProblem: life.reloadProblem,
+            droppedLogLines: log?.droppedLines
         )
     }
 }

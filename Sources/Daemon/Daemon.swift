@@ -140,7 +140,7 @@ package final class Daemon {
             }
         } catch {
             logger.critical("\(error)")
-            return 1
+            return error.exitCode
         }
         for warning in components.settings.warnings { logger.warning("\(warning)") }
         if components.settings.accelerate.loopback != .required {
@@ -234,7 +234,7 @@ package final class Daemon {
         log?.dump()
         let recent = RecentReader.all(of: state.recent)
         let list = RecentList(recent, components.clocks, components.resolver.origins)
-        let queries = await list.latestMisses(Self.dumpedQueries)
+        let queries = list.latestMisses(Self.dumpedQueries)
         logger.notice("latest queries not answered from the cache: \(queries.count)")
         for query in queries { QueryLog.log(query, to: logger) }
     }
@@ -254,24 +254,52 @@ package final class Daemon {
     }
 
     private func startControl(at socket: ControlSocket) -> Task<Void, Never> {
-        if let warning = socket.warning { logger.warning("\(warning)") }
         let handler = ControlHandler(self)
         `operator` = handler
-        let server = ControlServer(
-            listener: socket.listener,
-            dispatcher: ControlDispatcher(
-                handler: handler,
-                access: socket.access,
+        return ServiceLoop.task { [self] in await serveControl(at: socket, handler) }
+    }
+
+    /// Serves the control socket until the task is cancelled; opens it again if its file is removed.
+    private func serveControl(at first: ControlSocket, _ handler: ControlHandler) async {
+        let path = components.settings.control.socket
+        let end = "restart the daemon to use httpdnsctl again"
+        var socket = first
+        while true {
+            if let warning = socket.warning { logger.warning("\(warning)") }
+            let server = ControlServer(
+                listener: socket.listener,
+                dispatcher: ControlDispatcher(
+                    handler: handler,
+                    access: socket.access,
+                    logger: logger
+                ),
                 logger: logger
-            ),
-            logger: logger
-        )
-        return ServiceLoop.task { [self] in
+            )
+            let check: @ServiceLoop () -> Void = { [socket] in
+                if !socket.isInPlace { socket.listener.close() }
+            }
+            // Without inotify instances, a removed file stays unnoticed.
+            let watch = try? FileWatch(path, check)
+            check()
             do throws(SocketError) {
                 try await server.run()
+            } catch .closed where !Task.isCancelled {
+                logger.warning(
+                    "control: \(path) was removed, opening it again",
+                    metadata: ["socket": "\(path)"]
+                )
             } catch .cancelled, .closed {
+                return
             } catch {
-                logger.error("control: \(error); restart the daemon to use httpdnsctl again")
+                logger.error("control: \(error); \(end)")
+                return
+            }
+            withExtendedLifetime(watch) {}
+            do throws(StartError) {
+                socket = try controlSocket()
+            } catch {
+                logger.error("\(error); \(end)")
+                return
             }
         }
     }

@@ -3,6 +3,7 @@ package import Configuration
 internal import Locks
 package import Logging
 internal import Net
+internal import Synchronization
 
 /// Log sink: filters entries by level, limits repeated ones, and stores the latest in memory.
 package final class LogSink: Sendable {
@@ -18,6 +19,7 @@ package final class LogSink: Sendable {
 
     /// Nil until ``startWriter()``.
     private let writer = Lock<LogWriter?>(nil)
+    private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
     /// Level on the command line; nil if the settings decide.
@@ -73,6 +75,9 @@ package final class LogSink: Sendable {
     /// Minimum level to handle; the flight recorder also has entries that are not logged.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
+    /// Number of lines dropped since the start because the reader of the log was too slow.
+    package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
+
     // MARK: - Taking
 
     /// Records an entry, and writes it if its level and the limit admit it.
@@ -112,7 +117,7 @@ package final class LogSink: Sendable {
     private func put(_ entry: LogEntry) {
         let format = format.withLock { $0 }
         if let writer = writer.withLock({ $0 }) {
-            writer.add(entry, format)
+            if !writer.add(entry, format) { dropped.add(1, ordering: .relaxed) }
         } else {
             destination.put(entry, format)
         }

@@ -30,11 +30,12 @@ struct LogWriter: Sendable {
         }
     }
 
-    func add(_ entry: LogEntry, _ format: LogFormat) {
+    /// Queues an entry; returns false if it was dropped.
+    func add(_ entry: LogEntry, _ format: LogFormat) -> Bool {
         let octets = entry.fields.reduce(entry.message.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count
         }
-        queue.add((entry, format), octets: octets)
+        return queue.add((entry, format), octets: octets)
     }
 
     func flush() { queue.flush(within: Self.flushTime) }

@@ -124,7 +124,7 @@ struct Program: ParsableCommand {
                 return code
             } catch {
                 log.logger.critical("\(error)")
-                return 1
+                return error.exitCode
             }
         }
     }

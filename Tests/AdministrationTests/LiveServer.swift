@@ -169,6 +169,8 @@ final class LiveServer {
 
     let server: ControlServer
 
+    let queue = ManagementQueue()
+
     /// Task of the server; returns the error that ended the server.
     let task: Task<SocketError?, Never>
 
@@ -189,7 +191,12 @@ final class LiveServer {
         let socket = try ControlSocket.open(path: path, mode: 0o600, group: nil)
         let server = ControlServer(
             listener: socket.listener,
-            dispatcher: ControlDispatcher(handler: handler, access: socket.access, logger: logger),
+            dispatcher: ControlDispatcher(
+                handler: handler,
+                access: socket.access,
+                logger: logger,
+                queue: queue
+            ),
             logger: logger,
             limits: limits
         )

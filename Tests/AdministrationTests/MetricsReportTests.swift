@@ -19,6 +19,7 @@ struct MetricsReportTests {
         sample.cache.snapshot = SnapshotStatus(path: "/x")
         sample.cache.snapshot?.ageSeconds = 0
         sample.network.lastAgeSeconds = 0
+        sample.log = LogStats()
         var vendor = VendorStats(name: "v")
         vendor.failures = ["timeout": 0]
         vendor.avoided = ["cached": 0, "merged": 0]
@@ -58,9 +59,9 @@ struct MetricsReportTests {
     }
 
     @Test("every counter of stats has a sample", arguments: Exposition.Form.allCases)
-    func complete(_ form: Exposition.Form) async throws {
+    func complete(_ form: Exposition.Form) throws {
         let (stats, numbers) = try Self.stats()
-        let text = String(decoding: await MetricsReport(stats: stats).octets(form), as: UTF8.self)
+        let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
         // Queries and latencies have finer labels in the metrics; the time until midnight has no
@@ -78,12 +79,12 @@ struct MetricsReportTests {
     }
 
     @Test("queries have the labels with which they were counted")
-    func queries() async {
+    func queries() {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }
         var report = MetricsReport(stats: StatsReply(sinceSeconds: 0))
         counters.add(to: &report.queries)
-        let text = String(decoding: await report.octets(.prometheus), as: UTF8.self)
+        let text = String(decoding: report.octets(.prometheus), as: UTF8.self)
         #expect(
             text.contains(
                 #"httpdnsd_queries_total{source="vendor",rcode="nxdomain",transport="tcp"} 3"#

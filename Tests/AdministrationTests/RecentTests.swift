@@ -168,21 +168,21 @@ struct RecentTests {
             try record("b.example.com", .upstream, microseconds: 700, fallback: .failed),
             try record("localhost", .local),
         ])
-        let names = await list.most(.names, count: 2)
+        let names = list.most(.names, count: 2)
         #expect(names.total == 6)
         #expect(names.entries.map(\.name) == ["a.example.com.", "b.example.com."])
         #expect(names.entries.map(\.queries) == [3, 2])
         #expect(names.entries.map(\.misses) == [1, 2])
         #expect(names.entries.map(\.slowestUs) == [900, 700])
-        let misses = await list.most(.misses, count: 10)
+        let misses = list.most(.misses, count: 10)
         #expect(misses.total == 3)
         #expect(misses.entries.map(\.name) == ["b.example.com.", "a.example.com."])
-        let fallback = await list.most(.fallback, count: 10)
+        let fallback = list.most(.fallback, count: 10)
         #expect(fallback.total == 2 && fallback.entries.count == 1)
         #expect(fallback.entries[0].fallbackEmpty == 1 && fallback.entries[0].fallbackFailed == 1)
-        let clients = await list.most(.clients, count: 10)
+        let clients = list.most(.clients, count: 10)
         #expect(clients.entries.map(\.name) == ["192.0.2.7", "192.0.2.8"])
-        let slow = await list.slowest(2)
+        let slow = list.slowest(2)
         #expect(slow.entries.map(\.tookUs) == [900, 700] && slow.total == 6)
     }
 

@@ -341,6 +341,20 @@ struct SettingsProblemTests {
                 + " written as \\DDD (international names: xn--)"
         ),
         BadText(
+            "patterns of other programs",
+            isp
+                + "routes:\n- upstreams: [isp]\n  domains:\n    - \"*.\"\n    - \"domain:x.com\"\n"
+                + "    - \"full:x.com\"\n    - \"keyword:x\"\n",
+            "f:5:7: `routes.domains` must be a domain (`example.com`, \"=exact.example.com\" or"
+                + " \"*.below.example.com\"), not `*.` (use `.` for every name)",
+            "f:6:7: `routes.domains`: `domain:x.com` is not a domain"
+                + " (write `x.com`, which includes all names below it)",
+            "f:7:7: `routes.domains`: `full:x.com` is not a domain"
+                + " (write `=x.com` for this name only)",
+            "f:8:7: `routes.domains`: `keyword:x` is not a domain"
+                + " (patterns are domains, such as `example.com`)"
+        ),
+        BadText(
             "domains that are URLs, hosts with ports, networks, paths and lists",
             isp
                 + "routes:\n- upstreams: [isp]\n  domains:\n    - http://x.com/\n"

@@ -192,4 +192,44 @@ struct SettingsTextTests {
         let good = try folder.write(isp, to: "good.yaml")
         #expect(message(good) == nil)
     }
+
+    @Test("a snapshot in a missing directory is a warning")
+    func missingSnapshotDirectory() throws {
+        var environment = SettingsEnvironment()
+        environment.mayBeDirectory = { $0 != "/missing" }
+        func warnings(_ path: String) throws -> [String] {
+            let text = isp + "cache: {snapshot: \(path)}\n"
+            return try Settings(
+                parsing: Array(text.utf8),
+                fileName: "f",
+                environment: environment
+            ).warnings.map { "\($0)" }
+        }
+        #expect(try warnings("/var/lib/httpdnsd/cache.snapshot").isEmpty)
+        #expect(
+            try warnings("/missing/cache.snapshot") == [
+                "f:2:19: the directory /missing does not exist: the cache will not be saved "
+                    + "(create it for the daemon's user, or use `auto`)"
+            ]
+        )
+    }
+
+    @Test("--check warns about a file that only root can read", .enabled(if: geteuid() == 0))
+    func onlyForRoot() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(isp, to: "closed.yaml")
+        var environment = SettingsEnvironment()
+        environment.passesOverCredentials = true
+        for (mode, isClosed) in [(mode_t(0o600), true), (0o640, true), (0o644, false)] {
+            try #require(chmod(path, mode) == 0)
+            let warnings = try Settings.load(file: path, environment: environment).warnings
+            let isWarned = warnings.contains { "\($0)".contains("run `chmod 644 \(path)`") }
+            #expect(isWarned == isClosed, "\(warnings)")
+        }
+        try #require(chmod(path, 0o600) == 0)
+        // The daemon that reads it is not concerned.
+        #expect(
+            try Settings.load(file: path, environment: SettingsEnvironment()).warnings.isEmpty
+        )
+    }
 }

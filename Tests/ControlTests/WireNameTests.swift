@@ -97,6 +97,7 @@ struct WireNameTests {
             + #""octets":10240},"latency":{"cache":\#(none),"client":{"count":1000,"#
             + #""max-us":1250000,"p50-us":90,"p90-us":400,"p99-us":25000,"p999-us":80000},"#
             + #""upstream":\#(none),"vendor":\#(none)},"#
+            + #""log":{"dropped":5},"#
             + #""misses":{"dropped":0,"in-flight":3,"merged":7},"#
             + #""network":{"changes":2,"resumes":0},"#
             + #""packets":{"ignored":2,"received":1002,"truncated-replies":1},"#

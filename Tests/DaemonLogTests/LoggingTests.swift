@@ -230,6 +230,26 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
+    @Test("lines that the reader of the log was too slow for are counted")
+    func dropped() {
+        let (reader, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let destination = LogDestination { _, _ in
+            reader.signal()
+            release.wait()
+        }
+        let log = LogSink(LogSettings(), to: destination, now: { Clock.now })
+        log.startWriter()
+        log.logger.error("first")
+        reader.wait()
+        // The writer holds the first line; the queue is empty again.
+        for _ in 0..<LogWriter.entryLimit { log.logger.error("queued") }
+        #expect(log.droppedLines == 0)
+        for _ in 0..<3 { log.logger.error("dropped") }
+        #expect(log.droppedLines == 3)
+        for _ in 0..<LogWriter.entryLimit + 2 { release.signal() }
+        log.flush()
+    }
+
     @Test("suppressed lines are stored, and printed after a critical line")
     func fatal() {
         let harness = Harness()

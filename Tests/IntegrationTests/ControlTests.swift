@@ -30,6 +30,17 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
+    @Test("a removed control socket is opened again")
+    func removedSocket() throws {
+        let harness = try ProgramHarness()
+        try FileManager.default.removeItem(atPath: harness.daemon.socket)
+        _ = try harness.daemon.program.line(with: "control.sock was removed, opening it again")
+        // The log line precedes the new socket.
+        while !FileManager.default.fileExists(atPath: harness.daemon.socket) { sched_yield() }
+        #expect(try harness.daemon.control("version").status == 0)
+        try harness.daemon.stop()
+    }
+
     @Test("version lists the libraries, and stats has a text form")
     func version() throws {
         let harness = try ProgramHarness()

@@ -68,7 +68,7 @@ struct ListeningTests {
         let end = try host.daemon.end()
         #expect(end.status == 1)
         #expect(end.errors.contains("cannot listen on \(missing): this machine does not have"))
-        #expect(end.errors.contains("remove it from `listen`"))
+        #expect(end.errors.contains("set `listen` to addresses of this machine"))
     }
 
     @Test("no default address is available: an error", .needs(.unshare, .ip))

@@ -80,6 +80,35 @@ struct SetupTests {
     /// The previous server: an unused address, so that queries fail immediately.
     private static let before = "nameserver 127.0.0.9\\noptions attempts:1 timeout:1\\n"
 
+    @Test("on a read-only file system nothing is changed")
+    func readOnly() throws {
+        let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
+        let before = try host.image()
+        func remount(_ option: String) throws {
+            let end = try host.namespace.run("mount", ["-o", "remount,bind,\(option)", "/etc"])
+            try #require(end.status == 0, "\(end.errors)")
+        }
+        try remount("ro")
+        let output = try host.setup("apply", status: 1)
+        #expect(
+            output.contains(
+                "cannot change /etc/resolv.conf: Read-only file system; nothing was changed"
+            ),
+            "\(output)"
+        )
+        #expect(try host.image() == before)
+        try remount("rw")
+        _ = try host.setup("apply")
+        let applied = try host.image()
+        try remount("ro")
+        #expect(try host.setup("revert", status: 1).contains("nothing was changed"))
+        #expect(try host.image() == applied)
+        try remount("rw")
+        _ = try host.setup("revert")
+        #expect(try host.image() == before)
+        try host.daemon.stop()
+    }
+
     @Test(
         "after apply getaddrinfo uses the daemon; revert restores every octet",
         arguments: [

@@ -192,6 +192,7 @@ package enum Samples {
         stats.refresh.overBudget = 4
         stats.refresh.held = 3
         stats.network.changes = 2
+        stats.log = LogStats(dropped: 5)
         stats.process.rssOctets = 20_971_520
         stats.process.descriptors = 24
         stats.process.threads = 4

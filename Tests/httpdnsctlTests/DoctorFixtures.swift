@@ -134,13 +134,40 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.daemon = down
             $0.unit = .init(active: "inactive", enabled: "disabled")
         },
-        Fixture("error in the settings", .unit, .failure, "corrected, systemctl restart httpdnsd") {
+        Fixture(
+            "error in the settings",
+            .unit,
+            .failure,
+            "systemctl reset-failed 'httpdnsd*' && systemctl restart httpdnsd"
+        ) {
             $0.daemon = down
             $0.unit = .init(active: "failed", enabled: "enabled", result: "exit-code", code: 2)
         },
         Fixture("start limit reached", .unit, .failure, "systemctl reset-failed 'httpdnsd*'") {
             $0.daemon = down
             $0.unit = .init("ActiveState=failed\nResult=signal\nExecMainStatus=9\n")
+        },
+        Fixture("restarts", .unit, .warning, "ended (exit code 1) and will be restarted") {
+            $0.daemon = down
+            $0.unit = .init(
+                "ActiveState=activating\nSubState=auto-restart\nResult=exit-code\nExecMainStatus=1\n"
+            )
+        },
+        Fixture("unreadable settings", .unit, .failure, "chmod 644 /etc/httpdnsd/httpdnsd.yaml") {
+            $0.daemon = down
+            $0.unit = .init("ActiveState=failed\nResult=exit-code\nExecMainStatus=2\n")
+            $0.closedSettings = ["/etc/httpdnsd/httpdnsd.yaml"]
+        },
+        Fixture("settings for root only", .settings, .failure, "chmod 644") {
+            $0.closedSettings = ["/etc/httpdnsd/httpdnsd.yaml"]
+        },
+        Fixture("settings not allowed", .unit, .failure, "does not allow the settings") {
+            $0.daemon = down
+            $0.unit = .init("ActiveState=failed\nResult=exit-code\nExecMainStatus=78\n")
+        },
+        Fixture("no credential", .unit, .failure, "LoadCredential=") {
+            $0.daemon = down
+            $0.unit = .init("ActiveState=failed\nResult=exit-code\nExecMainStatus=243\n")
         },
         Fixture("failed", .unit, .failure, "failed") {
             $0.daemon = down
@@ -353,6 +380,9 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("changed", .setup, .warning, "/etc/resolv.conf") {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]
+        },
+        Fixture("journal lost", .setup, .warning, "no journal has the originals") {
+            $0.lostOriginals = ["/etc/resolv.conf"]
         },
         Fixture("no dns", .nsswitch, .failure, "never uses DNS") {
             $0.nsswitch = "hosts: files mymachines\n"

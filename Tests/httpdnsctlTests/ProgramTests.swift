@@ -122,6 +122,25 @@ struct ProgramTests {
         #expect(results.map { "\($0.name) \($0.type.uppercased())" } == asked)
     }
 
+    /// Names of all commands.
+    private static let commands = [
+        "status", "stats", "top", "watch", "lookup", "explain", "resolve", "dump", "flush", "pause",
+        "resume", "reload", "check", "settings", "routes", "log-level", "setup", "doctor",
+        "version",
+        "completion",
+    ]
+
+    @Test("the help of each command fits 80 columns")
+    func helpWidth() async throws {
+        for command in [nil] + Self.commands {
+            let run = try await runControl((command.map { [$0] } ?? []) + ["--help"])
+            #expect(run.status == 0)
+            for line in run.output.split(separator: "\n") {
+                #expect(line.count <= 80, "\(line)")
+            }
+        }
+    }
+
     @Test("many names are split into calls of limited size, and all are resolved")
     func manyNames() async throws {
         let daemon = try daemon()

@@ -119,25 +119,28 @@ struct RenderingTests {
                 hits     900 of 1,000 queries (90.0 %)
                 changes  70 inserted, 2 evicted, 13 expired
 
-                VENDOR   LOOKUPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED  CONNECTIONS  REUSED  AVOIDED
-                tencent       97            92      3           2     61       3            4      57      927
-                    failed: 2 timeout, 1 http
-                    avoided: 890 cached, 30 paired, 7 merged
+                VENDOR   LOOKUPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED
+                tencent       97            92      3           2     61       3
+                    failed 3: 2 timeout, 1 http
+                    avoided 927: 890 cached, 30 paired, 7 merged
+                    connections: 4 new, 57 reused
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 not made; the day ends in 1 h
 
-                COST                                          BILLABLE CALLS  NAMES   SHARE
-                tencent                                                   58     60
-                         httpdnsd.yaml:12 (example.com)                          45  75.0 %
-                         httpdnsd.yaml:16 (=www.example.org)                     15  25.0 %
+                COST     BILLABLE CALLS  NAMES   SHARE  ROUTE
+                tencent              58     60
+                                            45  75.0 %  httpdnsd.yaml:12 (example.com)
+                                            15  25.0 %  httpdnsd.yaml:16 (=www.example.org)
 
-                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN  CONNECTIONS  REUSED
-                isp       unprotected       42        41       1            1        2            3       4
-                    failed: 1 timeout
+                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN
+                isp       unprotected       42        41       1            1        2
+                    failed 1: 1 timeout
+                    connections: 3 new, 4 reused
 
                 MISSES   3 in flight, 7 merged, 0 dropped
                 REFRESH  12 started, 11 done, 1 failed, 4 over budget, 3 held
                 PACKETS  1,002 received, 2 ignored, 1 truncated-replies
                 NETWORK  2 changes, 0 resumes
+                LOG      5 lines dropped
                 PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s CPU time
 
                 """
@@ -150,9 +153,9 @@ struct RenderingTests {
             .split(separator: "\n").map { String($0.drop { $0 != " " }) }
         #expect(
             lines == [
-                " 21 µs     noerror   A      www.example.com.                        cache "
+                " 21 µs     noerror   A      www.example.com.                    cache "
                     + "(tencent/192.0.2.1:443), client 127.0.0.1 (refreshed)",
-                " 48.2 ms   nxdomain  AAAA   gone.example.com.                       "
+                " 48.2 ms   nxdomain  AAAA   gone.example.com.                   "
                     + "isp/udp://192.0.2.53:53, client 2001:db8::7 over TCP (no vendor address)",
                 " queries not shown: too many",
             ]
@@ -306,11 +309,11 @@ struct RenderingTests {
         #expect(
             ResolveText.heading
                 + Samples.resolved.results.map { ResolveText.render($0, plain) }.joined() == """
-                    NAME                                    TYPE  RCODE        TTL       TOOK  ANSWER
-                    www.example.com.                        A     noerror     60 s    18.2 ms  vendor tencent/192.0.2.1:443
+                    NAME                                   TYPE  RCODE        TTL       TOOK  ANSWER
+                    www.example.com.                       A     noerror     60 s    18.2 ms  vendor tencent/192.0.2.1:443
                         192.0.2.10
                         192.0.2.11
-                    www.example.com.                        AAAA  servfail       -    18.3 ms  failed: Network Error: no upstream could be reached
+                    www.example.com.                       AAAA  servfail       -    18.3 ms  failed: Network Error: no upstream could be reached
 
                     """
         )
@@ -529,11 +532,74 @@ struct RenderingTests {
         #expect(words(text) == words(wide))
     }
 
+    @Test("all texts fit a terminal of 80 columns")
+    func fitting() {
+        let narrow = Palette(isEnabled: false, width: 80)
+        let texts = [
+            StatusText.render(Samples.status, narrow),
+            StatsText.render(Samples.stats, narrow),
+            RatesText.render(
+                from: StatsReply(sinceSeconds: 0),
+                to: Samples.stats,
+                seconds: 2,
+                narrow
+            ),
+            QueryText.heading, QueryText.render(Samples.watch, narrow),
+            TopText.costs(Samples.top, narrow), TopText.slowest(Samples.slowest, narrow),
+            TopText.counts(Samples.counts(.names), narrow),
+            TopText.counts(Samples.counts(.fallback), narrow),
+            LookupText.render(Samples.lookup, narrow),
+            ExplainText.render(Samples.foretold, narrow),
+            ExplainText.render(Samples.explained, narrow),
+            ResolveText.heading
+                + Samples.resolved.results.map { ResolveText.render($0, narrow) }.joined(),
+            ReloadText.render(Samples.reloaded, narrow),
+            RoutesText.render(Samples.routes, narrow),
+        ]
+        for line in texts.flatMap({ $0.split(separator: "\n") }) {
+            #expect(line.count <= 80, "\(line)")
+        }
+    }
+
+    @Test("stats has one line per row on a terminal of 80 columns")
+    func unwrapped() {
+        var stats = Samples.stats
+        // The line about the budget has 81 characters.
+        stats.vendors[0].budget = nil
+        let narrow = Palette(isEnabled: false, width: 80)
+        #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
+    }
+
+    @Test("a last text that is too wide wraps in its column")
+    func hanging() {
+        var table = Table("", "")
+        table.add("PACKETS", "one two three four")
+        #expect(
+            table.text(Palette(isEnabled: false, width: 20)) == """
+                PACKETS  one two
+                         three four
+
+                """
+        )
+    }
+
+    @Test("names in billable calls without a route are those of probes")
+    func probes() {
+        var stats = Samples.stats
+        stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]
+        #expect(
+            StatsText.render(stats, plain).contains(
+                "60  100.0 %  probes of the daemon\n"
+            )
+        )
+    }
+
     @Test("lines wrap between words, and a long word is not split")
     func wrapping() {
         #expect(wrapped("  one two three", to: 10, indent: 4) == "  one two\n    three")
         #expect(wrapped("a 0123456789 b", to: 5, indent: 0) == "a\n0123456789\nb")
         #expect(wrapped("one two three", to: nil, indent: 0) == "one two three")
+        #expect(wrapped("a  b   c d", to: 6, indent: 1) == "a  b\n c d")
     }
 
     @Test("the column titles of watch are above their columns")
@@ -584,7 +650,7 @@ struct RenderingTests {
         var stats = Samples.stats
         stats.vendors[0].dropped = ["private": 3, "unusable": 1]
         let text = StatsText.render(stats, plain)
-        #expect(text.contains("addresses dropped: 3 private, 1 unusable"), "\(text)")
+        #expect(text.contains("addresses dropped 4: 3 private, 1 unusable"), "\(text)")
     }
 
     @Test(

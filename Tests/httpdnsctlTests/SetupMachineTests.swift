@@ -72,6 +72,11 @@ final class FakeRoot {
         )
     }
 
+    /// Returns the plan for a machine whose journal is lost or damaged.
+    func planWithoutJournal() throws -> SetupPlan {
+        SetupPlan(for: try ResolverFacts(of: tree, before: nil), servers: SetupPlanTests.servers)
+    }
+
     func apply(force: Bool = false) throws -> SetupMachine.Result {
         try SetupMachine(tree: tree).apply(try plan(), force: force)
     }
@@ -210,6 +215,67 @@ struct SetupMachineTests {
             #expect(throws: Failure.self) { try root.tree.locked("/var/lib") {} }
         }
         try root.tree.locked("/var/lib") {}
+    }
+
+    @Test(
+        "without its journal a setup's own files never pass for originals",
+        arguments: ["plain", "resolved", "network manager", "dhcpcd"],
+        ["lost", "damaged"]
+    )
+    func lostJournal(_ kind: String, _ fate: String) throws {
+        let root = try Self.root(kind)
+        #expect(try root.apply() == .applied)
+        if fate == "lost" {
+            try root.tree.put(.absent, at: SetupJournal.path)
+        } else {
+            try root.write("{", to: SetupJournal.path)
+        }
+        #expect(throws: Failure.self) { try root.revert() }
+        let plan = try root.planWithoutJournal()
+        #expect(try SetupMachine(tree: root.tree).apply(plan, force: true) == .applied)
+        let journal = try #require(try SetupJournal.read(from: root.tree))
+        #expect(!journal.entries.isEmpty)
+        #expect(journal.entries.allSatisfy { !$0.before.isFromSetup })
+        #expect(try root.revert() == .reverted)
+        for path in ResolverFacts.Paths.written {
+            #expect(try !root.tree.state(path).isFromSetup, "\(path)")
+        }
+    }
+
+    @Test("revert --force without a usable journal restores defaults", arguments: [nil, "{"])
+    func defaults(_ journal: String?) throws {
+        let root = try Self.root("plain")
+        #expect(try root.apply() == .applied)
+        try root.tree.put(.absent, at: SetupJournal.path)
+        if let journal { try root.write(journal, to: SetupJournal.path) }
+        #expect(throws: Failure.self) { try root.revert() }
+        #expect(try root.revert(force: true) == .defaultsRestored)
+        #expect(
+            root.tree.text("/etc/resolv.conf") == """
+                # Default of httpdnsctl, because the original is lost: set your own nameservers.
+                nameserver 223.5.5.5
+                nameserver 223.6.6.6
+                search lan
+                options edns0
+
+                """
+        )
+        #expect(root.tree.text(SetupJournal.damagedPath) == journal)
+        #expect(try root.revert(force: true) == .nothingToRevert)
+    }
+
+    @Test("a lost original of a manager's machine is the manager's file")
+    func managersDefault() throws {
+        let root = try Self.root("dhcpcd")
+        #expect(try root.apply() == .applied)
+        try root.tree.put(.absent, at: SetupJournal.path)
+        try root.write("nameserver 127.0.0.53\n", to: "/run/systemd/resolve/stub-resolv.conf")
+        #expect(try root.revert(force: true) == .defaultsRestored)
+        #expect(
+            try root.tree.state("/etc/resolv.conf").target
+                == "../run/systemd/resolve/stub-resolv.conf"
+        )
+        #expect(root.tree.text("/etc/dhcpcd.conf") == "hostname\n")
     }
 
     @Test("an unreadable journal is an error")

@@ -11,11 +11,20 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
+    /// Bounds the share of the service loop.
+    let queue: ManagementQueue
+
     /// Makes a dispatcher.
-    package init(handler: any ControlHandling, access: ControlAccess, logger: Logger) {
+    package init(
+        handler: any ControlHandling,
+        access: ControlAccess,
+        logger: Logger,
+        queue: ManagementQueue = ManagementQueue()
+    ) {
         self.handler = handler
         self.access = access
         self.logger = logger
+        self.queue = queue
     }
 
     /// Sends a message to the peer and waits until the peer has accepted it; throws on failure.
@@ -61,14 +70,28 @@ package struct ControlDispatcher: Sendable {
     }
 
     private static func message(
-        _ results: some Encodable,
+        _ results: some Encodable & Sendable,
         continues: Bool = false
-    ) throws -> [UInt8] {
-        let message = try Reply.message(results: results, continues: continues)
+    ) async throws -> [UInt8] {
+        let message = try await offLoop {
+            try Reply.message(results: results, continues: continues)
+        }
         guard message.count <= ControlLimits.replyOctets else {
             throw MethodError.failed(reason: "the reply is too large")
         }
         return message
+    }
+
+    /// Returns the message with the results of `read`, which waits for its turn in the queue.
+    private func message<Results: Encodable & Sendable>(
+        _ read: @Sendable @ServiceLoop () async throws -> Results
+    ) async throws -> [UInt8] {
+        try await queue.run { try await Self.message(try await read()) }
+    }
+
+    /// Returns the message with one of several results.
+    private func part(_ results: some Encodable & Sendable) async throws -> [UInt8] {
+        try await queue.run { try await Self.message(results, continues: true) }
     }
 
     /// Executes a call.
@@ -87,7 +110,7 @@ package struct ControlDispatcher: Sendable {
             }
             return try await results(of: method, call, from: peer, sendMore)
         case ServiceInterface.name:
-            return try results(ofService: call)
+            return try await results(ofService: call)
         default:
             throw MethodError.interfaceNotFound(call.interface)
         }
@@ -102,102 +125,102 @@ package struct ControlDispatcher: Sendable {
         switch method {
         case .status:
             _ = try call.arguments(as: NoParameters.self)
-            return try Self.message(try await handler.status())
+            return try await message { try await handler.status() }
         case .stats:
             let request = try call.arguments(as: StatsRequest.self)
             if let interval = try request.interval() {
                 try Self.allowMore(call)
                 try await handler.stats(every: interval) {
-                    try await sendMore(try Self.message($0, continues: true))
+                    try await sendMore(try await part($0))
                 }
             }
             let reset = request.reset ?? false
             if reset { try allowChange(call, by: peer) }
-            return try Self.message(try await handler.stats(reset: reset))
+            return try await message { try await handler.stats(reset: reset) }
         case .flush:
             let request = try call.arguments(as: FlushRequest.self)
             let scope = try request.scope()
             try allowChange(call, by: peer)
             let reply = try await handler.flush(scope, soft: request.soft ?? false)
-            return try Self.message(reply)
+            return try await Self.message(reply)
         case .lookup:
             let request = try call.arguments(as: LookupRequest.self)
-            let reply = try await handler.lookup(request)
+            let reply = try await queue.run { try await handler.lookup(request) }
             guard !reply.entries.isEmpty else {
                 let type = request.type.map { " " + $0 } ?? ""
                 throw MethodError.notFound(what: request.name + type)
             }
-            return try Self.message(reply)
+            return try await Self.message(reply)
         case .explain:
             let request = try call.arguments(as: ExplainRequest.self)
             let isLive = request.live ?? false
             if isLive { try allowChange(call, by: peer) }
-            return try Self.message(try await handler.explain(request, isLive: isLive))
+            return try await Self.message(try await handler.explain(request, isLive: isLive))
         case .resolve:
             let request = try call.arguments(as: ResolveRequest.self)
             let isStream = call.more && !call.oneway
             try request.check(isStream: isStream)
             try allowChange(call, by: peer)
             guard isStream else {
-                return try Self.message(try await handler.resolve(request, nil))
+                return try await Self.message(try await handler.resolve(request, nil))
             }
             let last = try await handler.resolve(request) {
-                try await sendMore(try Self.message($0, continues: true))
+                try await sendMore(try await part($0))
             }
-            return try Self.message(last)
+            return try await Self.message(last)
         case .dump:
             _ = try call.arguments(as: NoParameters.self)
             try Self.allowMore(call)
             try allowPrivacy(call, to: peer)
             let last = try await handler.dump {
-                try await sendMore(try Self.message($0, continues: true))
+                try await sendMore(try await part($0))
             }
-            return try Self.message(last)
+            return try await Self.message(last)
         case .top:
             let (kind, count) = try call.arguments(as: TopRequest.self).selection()
             switch kind {
-            case .cost: return try Self.message(try await handler.topCost(count))
+            case .cost: return try await message { try await handler.topCost(count) }
             case .slow:
                 try allowPrivacy(call, to: peer)
-                return try Self.message(try await handler.topSlow(count))
+                return try await message { try await handler.topSlow(count) }
             case .names, .misses, .fallback, .clients:
                 try allowPrivacy(call, to: peer)
-                return try Self.message(try await handler.topQueries(kind, count: count))
+                return try await message { try await handler.topQueries(kind, count: count) }
             }
         case .watch:
             let request = try call.arguments(as: WatchRequest.self)
             try Self.allowMore(call)
             try allowPrivacy(call, to: peer)
             try await handler.watch(request) {
-                try await sendMore(try Self.message($0, continues: true))
+                try await sendMore(try await part($0))
             }
-            return try Self.message(WatchReply(queries: []))
+            return try await Self.message(WatchReply(queries: []))
         case .pause:
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.pause(subject)
             logger.notice("\(change.subject): paused by an operator until resumed")
-            return try Self.message(change)
+            return try await Self.message(change)
         case .resume:
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.resume(subject)
             logger.notice("\(change.subject): resumed by an operator")
-            return try Self.message(change)
+            return try await Self.message(change)
         case .reload:
             _ = try call.arguments(as: NoParameters.self)
             try allowChange(call, by: peer)
-            return try Self.message(try await handler.reload())
+            return try await Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
             // The reply describes errors in files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
-            return try Self.message(try await handler.check(request))
+            return try await Self.message(try await handler.check(request))
         case .settings, .routes, .logLevel:
             return try await inspection(by: method, call, from: peer)
         case .version:
             _ = try call.arguments(as: NoParameters.self)
-            return try Self.message(try await handler.version())
+            return try await message { try await handler.version() }
         }
     }
 
@@ -209,24 +232,24 @@ package struct ControlDispatcher: Sendable {
         switch method {
         case .routes:
             let request = try call.arguments(as: RoutesRequest.self)
-            return try Self.message(try await handler.routes(request))
+            return try await message { try await handler.routes(request) }
         case .logLevel:
             let request = try call.arguments(as: LogLevelRequest.self)
             if request.level != nil { try allowChange(call, by: peer) }
-            return try Self.message(try await handler.logLevel(request))
+            return try await Self.message(try await handler.logLevel(request))
         default:
             _ = try call.arguments(as: NoParameters.self)
             // Settings contain names of files and hosts.
             try allowPrivacy(call, to: peer)
-            return try Self.message(try await handler.settings())
+            return try await message { try await handler.settings() }
         }
     }
 
-    private func results(ofService call: Call) throws -> [UInt8] {
+    private func results(ofService call: Call) async throws -> [UInt8] {
         switch call.method {
         case ServiceInterface.getInfo:
             _ = try call.arguments(as: NoParameters.self)
-            return try Self.message(
+            return try await Self.message(
                 InfoReply(
                     vendor: Product.name,
                     product: Product.name,
@@ -239,11 +262,11 @@ package struct ControlDispatcher: Sendable {
             let interface = try call.arguments(as: DescriptionRequest.self).interface
             switch interface {
             case ControlInterface.name:
-                return try Self.message(
+                return try await Self.message(
                     DescriptionReply(description: ControlInterface.description)
                 )
             case ServiceInterface.name:
-                return try Self.message(
+                return try await Self.message(
                     DescriptionReply(description: ServiceInterface.description)
                 )
             default:

@@ -168,7 +168,10 @@ package final class ControlServer {
         while true {
             while let message = try decoder.next() {
                 arrival = nil
-                try await answer(try Call(message: message), from: peer, on: connection)
+                let call = try await dispatcher.queue.run {
+                    try await offLoop { try Call(message: message) }
+                }
+                try await answer(call, from: peer, on: connection)
                 await Task.yield()
                 try Task.checkCancellation()
             }

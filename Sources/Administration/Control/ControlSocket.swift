@@ -14,6 +14,15 @@ package struct ControlSocket {
     /// Warning about a setting that could not be applied; the socket is usable.
     package let warning: String?
 
+    /// Path and identity of the socket file.
+    private let file: (path: String, device: dev_t, inode: ino_t)?
+
+    /// False if the socket file was removed or replaced, so that no client can connect.
+    package var isInPlace: Bool {
+        guard let file, let now = Self.status(of: file.path) else { return false }
+        return now.st_dev == file.device && now.st_ino == file.inode
+    }
+
     /// Opens the socket like `GroupSocket.open`, and determines the permission to make changes.
     package static func open(
         path: String,
@@ -31,7 +40,14 @@ package struct ControlSocket {
         return ControlSocket(
             listener: socket.listener,
             access: ControlAccess(mode: mode, group: socket.group, owner: geteuid()),
-            warning: socket.warning
+            warning: socket.warning,
+            file: status(of: path).map { (path, $0.st_dev, $0.st_ino) }
         )
+    }
+
+    private static func status(of path: String) -> stat? {
+        var status = stat()
+        // SAFETY: the path is a C string during the call; one structure is filled.
+        return unsafe lstat(path, &status) == 0 ? status : nil
     }
 }

@@ -74,9 +74,8 @@ extension MetricsReport {
 
     /// Returns the metrics text.
     ///
-    /// Does not run on the service loop, because it takes about 1 ms.
-    @concurrent
-    func octets(_ form: Exposition.Form) async -> [UInt8] {
+    /// Takes about 1 ms: callers on the service loop use `offLoop`.
+    func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)
         writeCache(to: &text)
@@ -227,6 +226,14 @@ extension MetricsReport {
                 life.reloadProblem != nil
             ),
         ]
+        if let log = stats.log {
+            numbers.append(
+                (
+                    "log_dropped_lines", .counter,
+                    "Log lines dropped because the log reader was too slow", log.dropped
+                )
+            )
+        }
         if let age = network.lastAgeSeconds {
             numbers.append(
                 (

@@ -33,7 +33,7 @@ final class MetricsServer {
     private let logger: Logger
     private let limits: Limits
 
-    private let report: @ServiceLoop () -> MetricsReport
+    private let renderer: ScrapeRenderer
 
     /// Connections, oldest first; at most `limits.connections`.
     private var clients: [StreamConnection] = []
@@ -44,13 +44,13 @@ final class MetricsServer {
         at place: MetricsPlace,
         logger: Logger,
         limits: Limits = Limits(),
-        _ report: @escaping @ServiceLoop () -> MetricsReport
+        _ renderer: ScrapeRenderer
     ) {
         self.listener = listener
         self.place = place
         self.logger = logger
         self.limits = limits
-        self.report = report
+        self.renderer = renderer
     }
 
     /// Bound address; nil for a Unix socket.
@@ -98,7 +98,7 @@ final class MetricsServer {
         var arrival: Instant?
         while true {
             if let end = ScrapeRequest.end(of: octets) {
-                let request = ScrapeRequest(octets[..<end])
+                let request = await renderer.request(octets[..<end])
                 octets.removeFirst(end)
                 arrival = nil
                 try await client.write(
@@ -149,7 +149,7 @@ final class MetricsServer {
         let isLast = !request.keepsConnection
         switch request.decision {
         case .metrics(let form):
-            let body = await report().octets(form)
+            let body = await renderer.body(form)
             let head = Self.head("200 OK", isLast: isLast, type: form.contentType, body.count)
             return request.isHead ? head : head + body
         case .malformed: return Self.head("400 Bad Request", isLast: isLast)

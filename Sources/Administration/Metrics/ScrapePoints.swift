@@ -16,14 +16,14 @@ package final class ScrapePoints {
 
     private var servers: [MetricsServer] = []
     private let logger: Logger
-    private let report: @ServiceLoop () -> MetricsReport
+    private let renderer: ScrapeRenderer
 
     /// Makes an empty list of servers.
     ///
     /// - Parameter report: returns the current metrics.
     package init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
         self.logger = logger
-        self.report = report
+        renderer = ScrapeRenderer(report)
     }
 
     /// Binds the listeners that are in the settings and not open yet.
@@ -68,7 +68,7 @@ package final class ScrapePoints {
         }
         servers.removeAll { !settings.listen.contains($0.place) }
         for (place, listener) in bound.listeners {
-            let server = MetricsServer(listener, at: place, logger: logger, report)
+            let server = MetricsServer(listener, at: place, logger: logger, renderer)
             let shown = server.address.map { "http://\($0)/metrics" } ?? "\(place)"
             logger.notice("metrics: served at \(shown)")
             servers.append(server)

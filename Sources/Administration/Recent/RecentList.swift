@@ -7,7 +7,8 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Not isolated to the service loop: a list of all records takes milliseconds.
+/// Not isolated to the service loop: a list of all records takes milliseconds, so callers on the
+/// loop use `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
@@ -56,8 +57,7 @@ package struct RecentList: Sendable {
     }
 
     /// Returns the queries with the highest latency.
-    @concurrent
-    func slowest(_ count: Int) async -> TopReply<QueryEvent> {
+    func slowest(_ count: Int) -> TopReply<QueryEvent> {
         let all = Array(records)
         let slowest = all.sorted {
             ($1.0.microseconds, $0.0.arrival) < ($0.0.microseconds, $1.0.arrival)
@@ -71,8 +71,7 @@ package struct RecentList: Sendable {
     }
 
     /// Returns the latest queries without a fresh cache entry, oldest first.
-    @concurrent
-    package func latestMisses(_ count: Int) async -> [QueryEvent] {
+    package func latestMisses(_ count: Int) -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }
     }
@@ -100,8 +99,7 @@ package struct RecentList: Sendable {
     // MARK: - Counts
 
     /// Returns the names or clients with the most queries.
-    @concurrent
-    func most(_ kind: TopRequest.Kind, count: Int) async -> TopReply<QueryCount> {
+    func most(_ kind: TopRequest.Kind, count: Int) -> TopReply<QueryCount> {
         var total: UInt64 = 0
         var counts: [String: QueryCount] = [:]
         var names: [Name: String] = [:]

@@ -22,6 +22,7 @@ struct CounterSnapshot {
     private var misses = MissStats()
     private var refresh = RefreshStats()
     private var network = NetworkStats()
+    private var log: LogStats?
 
     /// Closed TCP sessions by reason.
     private var sessions: Counts = [:]
@@ -52,6 +53,7 @@ struct CounterSnapshot {
 
         refresh = RefreshStats(state.resolver.prefetcher.numbers)
         network = NetworkStats(state.network, now: now)
+        log = state.droppedLogLines.map(LogStats.init(dropped:))
         misses.inFlight = UInt64(state.handler.inFlight)
         misses.merged =
             state.resolver.singleFlight.merged + state.resolver.vendors.numbers.paired
@@ -104,6 +106,7 @@ struct CounterSnapshot {
         reply.misses = misses.since(zero.misses)
         reply.refresh = refresh.since(zero.refresh)
         reply.network = network.since(zero.network)
+        reply.log = log?.since(zero.log ?? LogStats())
         reply.acceleration = state.accelerator.status
         reply.process = ProcessNumbers.now
         return reply

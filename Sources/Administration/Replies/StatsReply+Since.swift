@@ -48,6 +48,10 @@ extension NetworkStats: CounterRecord {
     static var counters: [WritableKeyPath<Self, UInt64>] { [\.changes, \.resumes] }
 }
 
+extension LogStats: CounterRecord {
+    static var counters: [WritableKeyPath<Self, UInt64>] { [\.dropped] }
+}
+
 extension UpstreamStats: CounterRecord {
     static var counters: [WritableKeyPath<Self, UInt64>] {
         [

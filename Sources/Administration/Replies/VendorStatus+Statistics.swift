@@ -72,11 +72,15 @@ extension VendorStatus {
                 + "until midnight UTC, or until `vendors.\(name).budget` is raised"
         case nil where state == .up:
             nil
+        case nil where state == .degraded:
+            "vendor \(name): \(servers.count { $0.state == .down }) of \(servers.count) servers not "
+                + "responding: \(currentError)"
         case nil:
-            "vendor \(name): not responding: "
-                + (servers.first { $0.current }?.lastError ?? "")
+            "vendor \(name): not responding: \(currentError)"
         }
     }
+
+    private var currentError: String { servers.first(where: \.current)?.lastError ?? "" }
 }
 
 extension VendorRest {

@@ -71,13 +71,14 @@ extension ControlHandler {
 
 extension ControlHandler {
     package func settings() async throws(MethodError) -> SettingsReply {
-        SettingsReply(file: daemon.settingsFile, text: daemon.state.settings.effectiveText)
+        let (file, settings) = (daemon.settingsFile, daemon.state.settings)
+        return await offLoop { SettingsReply(file: file, text: settings.effectiveText) }
     }
 
     package func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {
         let routes = daemon.state.settings.routes
         guard let text = request.name else {
-            return RoutesReply(routes: routes.map(RouteEntry.init))
+            return await offLoop { RoutesReply(routes: routes.map(RouteEntry.init)) }
         }
         let query = Query(question: Question(name: try Self.name(text, "name"), type: .a))
         guard let match = daemon.state.resolver.preview(query).match,

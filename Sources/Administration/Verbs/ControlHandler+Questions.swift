@@ -53,14 +53,21 @@ extension ControlHandler {
         }
     }
 
+    /// Number of entries in one part of `dump`.
+    private static let dumpedTogether = 256
+
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
         let state = daemon.state
         let (cache, origins) = (state.cache, state.resolver.origins)
         var walk = CacheWalk(cache)
+        var part: [CacheEntry] = []
         while let entries = walk.next(now: clocks.now()) {
-            guard !entries.isEmpty else { continue }
-            let shown = entries.map { CachedEntry($0, origins) }
-            try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
+            part += entries
+            if !part.isEmpty, part.count >= Self.dumpedTogether || walk.isAtEnd {
+                let shown = await offLoop { [part] in part.map { CachedEntry($0, origins) } }
+                part = []
+                try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
+            }
             // Sending does not suspend if the socket accepts the reply: let other work run.
             await Task.yield()
             try Task.checkCancellation()

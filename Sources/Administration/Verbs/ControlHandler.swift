@@ -86,14 +86,16 @@ package final class ControlHandler: ControlHandling {
     }
 
     package func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
-        await recentQueries().slowest(count)
+        let list = recentQueries()
+        return await offLoop { list.slowest(count) }
     }
 
     package func topQueries(
         _ kind: TopRequest.Kind,
         count: Int
     ) async throws(MethodError) -> TopReply<QueryCount> {
-        await recentQueries().most(kind, count: count)
+        let list = recentQueries()
+        return await offLoop { list.most(kind, count: count) }
     }
 
     package func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>)

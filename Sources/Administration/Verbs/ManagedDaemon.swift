@@ -74,6 +74,9 @@ package struct DaemonState {
     /// First problem of the last reload; nil if the reload succeeded.
     package var reloadProblem: String?
 
+    /// Log lines dropped since the start; nil if the daemon does not control its log.
+    package var droppedLogLines: UInt64?
+
     package var recent: [RecentQueries] {
         workers.map(\.recent) + [handler.recent, accelerator.recent]
     }
@@ -96,7 +99,8 @@ package struct DaemonState {
         mergedOfFormerVendors: UInt64,
         network: NetworkEvents,
         cacheFile: CacheFileState?,
-        reloadProblem: String?
+        reloadProblem: String?,
+        droppedLogLines: UInt64?
     ) {
         self.settings = settings
         self.clocks = clocks
@@ -116,6 +120,7 @@ package struct DaemonState {
         self.network = network
         self.cacheFile = cacheFile
         self.reloadProblem = reloadProblem
+        self.droppedLogLines = droppedLogLines
     }
 }
 

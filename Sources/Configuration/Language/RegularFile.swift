@@ -8,6 +8,9 @@ package struct RegularFile: ~Copyable {
 
     let mode: mode_t
 
+    /// True if only root and its group can read the file: a service with its own user cannot.
+    let isOnlyForRoot: Bool
+
     /// Opens `path` for reading; does not block, even on a pipe without a writer.
     package init(_ path: String) throws(FileError) {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
@@ -26,6 +29,8 @@ package struct RegularFile: ~Copyable {
         }
         self.descriptor = descriptor
         mode = status.st_mode & 0o7777
+        isOnlyForRoot =
+            status.st_uid == 0 && mode & 0o004 == 0 && (status.st_gid == 0 || mode & 0o040 == 0)
     }
 
     deinit { close(descriptor) }

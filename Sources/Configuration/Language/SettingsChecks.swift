@@ -93,6 +93,16 @@ extension Settings {
                 "`\(minimum)` is greater than `\(maximum)`"
             )
         }
+        guard case .file(let path) = cache.snapshot, let slash = path.lastIndex(of: "/") else {
+            return
+        }
+        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        guard !reading.environment.mayBeDirectory(directory) else { return }
+        reading.warn(
+            reading.place(of: "cache.snapshot"),
+            "the directory \(directory) does not exist: the cache will not be saved",
+            hint: "create it for the daemon's user, or use `auto`"
+        )
     }
 
     /// Warns if all users may connect to the control socket; `ControlAccess` says what they may do.

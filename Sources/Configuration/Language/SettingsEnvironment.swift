@@ -16,25 +16,41 @@ package struct SettingsEnvironment: Sendable {
     /// Returns true if an address belongs to this machine.
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
+    /// Returns true if a path is a directory or inaccessible.
+    package var mayBeDirectory: @Sendable (String) -> Bool
+
     package init(
         credentialsDirectory: String? = nil,
         hasHTTP3: Bool? = nil,
-        isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false }
+        isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false },
+        mayBeDirectory: @escaping @Sendable (String) -> Bool = { _ in true }
     ) {
         self.credentialsDirectory = credentialsDirectory
         self.hasHTTP3 = hasHTTP3
         self.isLocal = isLocal
+        self.mayBeDirectory = mayBeDirectory
     }
 
     /// The environment of this process.
     package static var process: SettingsEnvironment {
         // SAFETY: nothing in this program changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
-        return SettingsEnvironment(credentialsDirectory: directory) { address in
-            var address = address
-            address.port = 0
-            return (try? DatagramListener(binding: address, shared: false)) != nil
-        }
+        return SettingsEnvironment(
+            credentialsDirectory: directory,
+            isLocal: { address in
+                var address = address
+                address.port = 0
+                return (try? DatagramListener(binding: address, shared: false)) != nil
+            },
+            mayBeDirectory: { path in
+                do throws(FileError) {
+                    _ = try RegularFile(path)
+                    return false
+                } catch {
+                    return error != .system(ENOENT) && error != .system(ENOTDIR)
+                }
+            }
+        )
     }
 
     /// The first of `$STATE_DIRECTORY`: state directory of the systemd unit.

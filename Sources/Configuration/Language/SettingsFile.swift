@@ -8,6 +8,9 @@ struct SettingsFile: Sendable {
 
     private let content: Result<[UInt8], Unreadable>
 
+    /// True if a service with its own user cannot read the file.
+    private(set) var isOnlyForRoot = false
+
     init(name: String, octets: [UInt8]) {
         self.name = name
         content = .success(octets)
@@ -16,9 +19,16 @@ struct SettingsFile: Sendable {
     init(reading path: String) {
         name = path
         do throws(FileError) {
-            content = .success(try RegularFile(path).read(atMost: YAMLReader.maximumOctets))
+            let file = try RegularFile(path)
+            content = .success(try file.read(atMost: YAMLReader.maximumOctets))
+            isOnlyForRoot = file.isOnlyForRoot
         } catch {
-            content = .failure(Unreadable(reason: "the file \(error.reason)"))
+            content = .failure(
+                Unreadable(
+                    reason: "the file \(error.reason)",
+                    hint: error == .system(EACCES) ? "run `chmod 644 \(path)` as root" : nil
+                )
+            )
         }
     }
 
@@ -29,6 +39,7 @@ struct SettingsFile: Sendable {
 
     private struct Unreadable: Error {
         var reason: String
+        var hint: String?
     }
 
     /// Parses the file, or returns an error about the whole file; `index` counts the files.
@@ -39,7 +50,8 @@ struct SettingsFile: Sendable {
             YAMLReader(
                 complaint: YAMLComplaint(
                     place: YAMLPlace(file: index, line: 0, column: 0),
-                    message: error.reason
+                    message: error.reason,
+                    hint: error.hint
                 )
             )
         }

@@ -34,11 +34,11 @@ extension DomainPattern: CustomStringConvertible {
         if text.hasPrefix("=") {
             form = .exact
             name = text.dropFirst()
+        } else if text == "*" || text == "*." {
+            throw Mismatch(hint: "use `.` for every name")
         } else if text.hasPrefix("*.") {
             form = .below
-            name = text.count == 2 ? "." : text.dropFirst(2)
-        } else if text == "*" {
-            throw Mismatch(hint: "use `.` for every name")
+            name = text.dropFirst(2)
         } else if text.hasPrefix(".") && text.count > 1 {
             throw Mismatch(hint: "did you mean \"*\(text.shortened)\"?")
         } else {
@@ -52,7 +52,7 @@ extension DomainPattern: CustomStringConvertible {
         switch form {
         case .suffix: domain.text
         case .exact: "=\(domain.text)"
-        case .below: domain.isRoot ? "*." : "*.\(domain.text)"
+        case .below: "*.\(domain.text)"
         }
     }
 
@@ -112,8 +112,8 @@ extension DomainPattern: CustomStringConvertible {
         if let ip = IPAddress(String(address)) {
             return "for reverse names, write `\(reverseZone(of: ip, in: text))`"
         }
-        if text.contains(":") {
-            return "remove the port: `\(String(text.prefix { $0 != ":" }).shortened)`"
+        if let colon = text.firstIndex(of: ":") {
+            return hint(before: text[..<colon], after: text[text.index(after: colon)...])
         }
         if text.contains("/"), !name.text.hasSuffix(".arpa") {
             let host = text.split(separator: "/").first ?? ""
@@ -134,6 +134,18 @@ extension DomainPattern: CustomStringConvertible {
         return nil
     }
 
+    /// Returns the hint for a port, or for a prefix such as `domain:` in rules of other programs.
+    private static func hint(before prefix: Substring, after rest: Substring) -> String {
+        guard rest.contains(where: { !$0.isNumber }) else {
+            return "remove the port: `\(String(prefix).shortened)`"
+        }
+        let name = String(rest).shortened
+        return switch prefix.lowercased() {
+        case "full": "write `=\(name)` for this name only"
+        case "keyword", "regexp", "regex": "patterns are domains, such as `example.com`"
+        default: "write `\(name)`, which includes all names below it"
+        }
+    }
 }
 
 // MARK: - Sets of names

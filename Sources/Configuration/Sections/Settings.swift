@@ -114,6 +114,14 @@ extension Settings {
         var isWhole = true
         for (index, file) in files.enumerated() {
             let text = file.text(index)
+            if environment.passesOverCredentials, file.isOnlyForRoot {
+                reading.warn(
+                    YAMLPlace(file: index, line: 0, column: 0),
+                    "the file is only for root: httpdnsd.service, which runs as its own user, "
+                        + "cannot read it",
+                    hint: "run `chmod 644 \(file.name)`; secrets belong in credentials"
+                )
+            }
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }

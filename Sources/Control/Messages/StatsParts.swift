@@ -136,6 +136,15 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
+/// Counters of the log.
+package struct LogStats: Codable, Sendable, Equatable {
+    /// Lines dropped because the reader of the log was too slow.
+    package var dropped: UInt64
+
+    /// Creates the counters.
+    package init(dropped: UInt64 = 0) { self.dropped = dropped }
+}
+
 /// Resource use of the process.
 package struct ProcessStats: Codable, Sendable, Equatable {
     /// Resident memory in octets.

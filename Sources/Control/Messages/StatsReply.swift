@@ -72,6 +72,9 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// Network events.
     package var network = NetworkStats()
 
+    /// Log; nil from a daemon that does not control its log.
+    package var log: LogStats?
+
     /// Kernel acceleration; its answers are also counted in all tables.
     package var acceleration: AccelerationStatus?
 

@@ -130,6 +130,18 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
+    /// Exit code of the daemon: 1 if a later start can succeed, or 78 (`EX_CONFIG` of sysexits.h) if
+    /// only other settings or permissions help.
+    package var exitCode: Int32 {
+        switch self {
+        case .listen(_, let error): error.isForbidden ? 78 : 1
+        case .control(_, let error): error.isAddressInUse ? 1 : 78
+        case .listenBeside, .passedElsewhere, .passed, .metrics, .acceleration, .vendor, .upstream:
+            78
+        case .stopping, .system: 1
+        }
+    }
+
     /// The fault with its place and, if known, a remedy.
     package var description: String {
         switch self {
@@ -142,7 +154,8 @@ package enum StartError: Error, CustomStringConvertible {
                 + "ListenStream=), grant CAP_NET_BIND_SERVICE, or use another port"
         case .listen(let address, let error) where error.isAddressMissing:
             "cannot listen on \(address): this machine does not have that address (\(error)); "
-                + "remove it from `listen`, or add it to an interface (`ip addr` lists all addresses)"
+                + "set `listen` to addresses of this machine (`ip addr` lists them), or add the "
+                + "address to an interface"
         case .listen(let address, let error):
             "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):

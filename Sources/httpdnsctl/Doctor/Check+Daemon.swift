@@ -9,6 +9,13 @@ extension Check {
         var results: [Verdict] = []
         switch unit.active {
         case "active": results.append(.ok("httpdnsd.service is active"))
+        case "activating" where unit.sub == "auto-restart":
+            results.append(
+                .warning(
+                    "httpdnsd.service ended (\(unit.cause)) and will be restarted",
+                    fix: "for the cause: journalctl -u httpdnsd -n 20"
+                )
+            )
         case "activating", "reloading": results.append(.ok("httpdnsd.service is \(unit.active)"))
         case _ where isUp:
             results.append(
@@ -18,7 +25,7 @@ extension Check {
                 )
             )
         case "failed":
-            results.append(failed(unit))
+            results.append(failed(unit, machine))
         default:
             results.append(
                 .failure(
@@ -38,24 +45,32 @@ extension Check {
         return results
     }
 
-    /// Explains a failed unit that systemd does not restart, and names the command that restarts
-    /// it.
+    /// Explains a failed unit that systemd does not restart, and names the commands that restart it.
     ///
     /// A start limit refuses `systemctl restart` until its interval is over, and a socket unit that
     /// failed with the service blocks queries: `reset-failed` clears both.
-    private static func failed(_ unit: MachineFacts.UnitState) -> Verdict {
-        guard unit.result == "exit-code", unit.code == 2 else {
-            return .failure(
-                "httpdnsd.service failed (\(unit.result)) and is not restarted",
-                fix: "for the cause: journalctl -u httpdnsd -n 20; then systemctl reset-failed "
-                    + "'httpdnsd*'; systemctl restart httpdnsd"
-            )
-        }
-        return .failure(
-            "httpdnsd.service failed because of an error in the settings",
-            fix: "httpdnsd --check shows the error; when corrected, systemctl restart httpdnsd"
-        )
+    private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
+        let what = "httpdnsd.service failed"
+        let cause: (what: String, fix: String) =
+            switch unit.exitCode {
+            case 2:
+                machine.closedSettings.first.map {
+                    ("its user cannot read \($0)", "chmod 644 \($0)")
+                } ?? ("error in the settings", "httpdnsd --check shows the error")
+            case 78:
+                ("this machine does not allow the settings", "journalctl -u httpdnsd -n 20")
+            case 243:
+                (
+                    "systemd cannot read a credential",
+                    "correct LoadCredential= (systemctl cat httpdnsd)"
+                )
+            default: ("\(unit.cause); not restarted", "journalctl -u httpdnsd -n 20")
+            }
+        return .failure("\(what): \(cause.what)", fix: "\(cause.fix); then \(restart)")
     }
+
+    private static let restart =
+        "systemctl reset-failed 'httpdnsd*' && systemctl restart httpdnsd"
 
     static let daemon = Check("daemon") { machine in
         switch machine.daemon {
@@ -114,6 +129,15 @@ extension Check {
 
     /// Validity of the settings file, and differences from the settings in force.
     static let settings = Check("settings") { machine in
+        if let file = machine.closedSettings.first {
+            return [
+                .failure(
+                    "\(file) is only for root: the service, which runs as its own user, cannot "
+                        + "read it",
+                    fix: "chmod 644 \(file); secrets belong in credentials or in their own files"
+                )
+            ]
+        }
         if let settingsCheck = machine.settingsCheck { return results(on: settingsCheck, machine) }
         guard machine.hasSettings else {
             return [

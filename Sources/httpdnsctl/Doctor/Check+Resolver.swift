@@ -95,6 +95,15 @@ extension Check {
     }
 
     static let setup = Check("setup") { machine in
+        guard machine.lostOriginals.isEmpty else {
+            let paths = machine.lostOriginals.joined(separator: ", ")
+            return [
+                .warning(
+                    "no journal has the originals of \(paths)",
+                    fix: "httpdnsctl setup revert --force restores defaults"
+                )
+            ]
+        }
         guard machine.journal != nil else { return [] }
         guard !machine.changedFiles.isEmpty else { return [.ok("unchanged since the setup")] }
         return [

@@ -92,9 +92,11 @@ extension MachineFacts.UnitState {
         }
         self.init(
             active: values["ActiveState"] ?? "unknown",
+            sub: values["SubState"] ?? "",
             enabled: values["UnitFileState"] ?? "",
             result: values["Result"] ?? "success",
-            code: values["ExecMainStatus"].flatMap { Int($0) } ?? 0
+            code: values["ExecMainStatus"].flatMap { Int($0) } ?? 0,
+            hasOwnUser: values["DynamicUser"] == "yes"
         )
     }
 }

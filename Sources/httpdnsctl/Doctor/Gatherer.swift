@@ -40,8 +40,11 @@ struct Gatherer {
     func facts() throws(Failure) -> MachineFacts {
         var machine = MachineFacts()
         machine.isRoot = geteuid() == 0
-        machine.journal = machine.isRoot ? try SetupJournal.read(from: tree) : nil
-        machine.resolver = try ResolverFacts(of: tree, before: nil)
+        if machine.isRoot {
+            machine.journal = try SetupJournal.read(from: tree, ignoringDamage: true)
+            machine.lostOriginals = try ResolverFacts(of: tree, before: machine.journal).lost
+        }
+        machine.resolver = try ResolverFacts(of: tree, before: nil, seesSetup: true)
         for entry in machine.journal?.entries ?? [] where try tree.state(entry.path) != entry.after
         {
             machine.changedFiles.append(entry.path)
@@ -69,6 +72,10 @@ struct Gatherer {
         look(atProcessesFor: &machine)
         progress("querying systemd")
         machine.unit = unit(machine)
+        if machine.unit?.hasOwnUser == true {
+            machine.closedSettings = settingsFiles(machine.settingsPath).compactMap(access)
+                .filter(\.isOnlyForRoot).map(\.path)
+        }
         machine.environment = environment()
         progress("testing getaddrinfo")
         machine.lookup = lookup(machine)
@@ -126,11 +133,16 @@ struct Gatherer {
         return "\(group)"
     }
 
+    /// Returns the settings file and its drop-ins.
+    private func settingsFiles(_ settings: String) -> [String] {
+        [settings]
+            + tree.names(in: settings + ".d").filter { $0.hasSuffix(".yaml") }
+            .map { "\(settings).d/\($0)" }
+    }
+
     /// Returns the existing files of all `file: PATH` entries in the settings and their drop-ins.
     private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
-        let dropIns = tree.names(in: settings + ".d").filter { $0.hasSuffix(".yaml") }
-            .map { "\(settings).d/\($0)" }
-        let text = ([settings] + dropIns).compactMap(tree.text).joined(separator: "\n")
+        let text = settingsFiles(settings).compactMap(tree.text).joined(separator: "\n")
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " } != "#" && !line.contains("ca-file:")
         }
@@ -156,7 +168,8 @@ struct Gatherer {
     private func unit(_ machine: MachineFacts) -> MachineFacts.UnitState? {
         guard machine.resolver.present.contains(ResolverFacts.Paths.systemd) else { return nil }
         let command = [
-            "systemctl", "show", "--property=ActiveState,UnitFileState,Result,ExecMainStatus",
+            "systemctl", "show",
+            "--property=ActiveState,SubState,UnitFileState,Result,ExecMainStatus,DynamicUser",
             "httpdnsd.service",
         ]
         guard let shown = Subprocess.run(command, within: left(.seconds(2))), shown.status == 0

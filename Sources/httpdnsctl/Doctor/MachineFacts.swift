@@ -29,6 +29,9 @@ struct MachineFacts: Sendable {
     /// Journal of `httpdnsctl setup`; nil if there is none.
     var journal: SetupJournal?
 
+    /// Files of a setup whose originals no journal has.
+    var lostOriginals: [String] = []
+
     var changedFiles: [String] = []
 
     /// Content of `/etc/nsswitch.conf`; nil if it does not exist.
@@ -61,6 +64,9 @@ struct MachineFacts: Sendable {
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
+
+    /// Settings files that the service, which runs as its own user, cannot read.
+    var closedSettings: [String] = []
 
     var hasSettings = true
 
@@ -117,12 +123,22 @@ struct MachineFacts: Sendable {
     struct UnitState: Equatable, Sendable {
         /// `ActiveState`: `active`, `inactive`, `failed` and others.
         var active: String
+        /// `SubState`, such as `running` or `auto-restart`.
+        var sub = ""
         /// `UnitFileState`: `enabled`, `disabled` and others; empty if there is no unit.
         var enabled: String
         /// `Result` of the last run, such as `exit-code` or `signal`; `success` if there was none.
         var result = "success"
         /// Exit code of the last run, or the number of the signal that ended it.
         var code = 0
+        /// True if the service runs as its own user (`DynamicUser=`).
+        var hasOwnUser = false
+
+        /// Exit code of the last run; nil if it did not fail with one.
+        var exitCode: Int? { result == "exit-code" ? code : nil }
+
+        /// End of the last run in words.
+        var cause: String { exitCode.map { "exit code \($0)" } ?? result }
     }
 
     /// Owner and permissions of a file.
@@ -133,6 +149,11 @@ struct MachineFacts: Sendable {
         var group: UInt32
         var groupName = ""
         var isWritable = true
+
+        /// True if only root and its group can read the file.
+        var isOnlyForRoot: Bool {
+            user == 0 && mode & 0o004 == 0 && (group == 0 || mode & 0o040 == 0)
+        }
     }
 
     /// Result of a query to an unassigned address.

@@ -41,10 +41,24 @@ extension FileTree {
     /// Removes the temporary file of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
         // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
-        guard
-            unsafe unlink(try place(path) + Self.temporary) == 0
-                || errno == ENOENT || errno == ENOTDIR
-        else { throw Self.fault("remove", path + Self.temporary, errno) }
+        let leftover = try place(path) + Self.temporary
+        guard unsafe unlink(leftover) != 0, errno != ENOENT, errno != ENOTDIR else { return }
+        let number = errno
+        // On a read-only file system, unlink(2) fails also for a file that does not exist.
+        guard exists(path + Self.temporary) else { return }
+        throw Self.fault("remove", path + Self.temporary, number)
+    }
+
+    /// Checks that a file can be created or replaced, before the first change is made.
+    ///
+    /// - Throws: `Failure` for a read-only file system or a missing permission.
+    func checkWritable(_ path: String) throws(Failure) {
+        var directory = Self.directory(of: path)
+        while directory != "/", !exists(directory) { directory = Self.directory(of: directory) }
+        let real = try resolve(directory, followsLast: true)
+        // SAFETY: access(2) reads the path as a C string, which Swift creates for the call.
+        guard unsafe access(root + real, W_OK) != 0 else { return }
+        throw Self.fault("change", path, errno)
     }
 
     /// Creates the missing directories of a path, and returns them, the outermost first.

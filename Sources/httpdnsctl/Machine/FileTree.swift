@@ -189,7 +189,8 @@ struct FileTree: Sendable {
                 "use sudo"
             case EPERM: "check if the file is immutable: lsattr \(path)"
             case EBUSY: "the file is a mount point, as in containers: change its source"
-            case EROFS: "the file system is read-only"
+            case EROFS:
+                "make it writable (mount -o remount,rw), or change the image of this machine"
             default: nil
             }
         return Failure(

@@ -63,16 +63,16 @@ enum ExplainText {
             )
         }
         var text = table.text(palette)
-        for note in live.notes { text += "- " + printable(note) + "\n" }
+        for note in live.notes { text += palette.line("- " + note, indent: 2) }
         if live.leftOut > 0 {
             text += palette.paint("\(Units.count(live.leftOut)) more not shown", .faint) + "\n"
         }
         let (answer, records) = self.answer(live.answer)
         let took = live.answer.tookUs.map { " after \(Units.microseconds(UInt64($0)))" } ?? ""
-        text += palette.paint("answer", .heading) + " " + printable(answer) + took + "\n"
-        for record in records { text += "    " + printable(record) + "\n" }
+        text += palette.line("answer \(answer)\(took)")
+        for record in records { text += palette.line("    " + record, indent: 6) }
         let calls = Units.count(live.billableCalls, "billable call", "billable calls")
-        return text + palette.paint("cost", .heading) + " \(calls)\n"
+        return text + palette.line("cost \(calls)")
     }
 
     /// Returns the duration of each phase of a transfer; nil if unknown.

@@ -27,4 +27,14 @@ struct Palette {
         isEnabled && tone != .plain && !text.isEmpty
             ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
     }
+
+    /// Returns `text` as a line, wrapped to the width of the terminal, with a line feed.
+    ///
+    /// - Parameter indent: number of spaces before each further line.
+    func line(_ text: String, _ tone: Tone = .plain, indent: Int = 4) -> String {
+        wrapped(printable(text), to: width, indent: indent).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        ).map { paint(String($0), tone) + "\n" }.joined()
+    }
 }

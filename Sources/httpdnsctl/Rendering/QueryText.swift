@@ -6,7 +6,7 @@ import Glibc
 enum QueryText {
     /// Title and width in characters of each column; the last one has no limit.
     private static let columns = [
-        ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 39), ("FROM", 0),
+        ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]
 
     static let heading = line(columns.map(\.0)) + "\n"
@@ -42,7 +42,7 @@ enum QueryText {
             time(query.timeMs), Units.microseconds(UInt64(query.tookUs)), query.rcode, query.type,
             query.name, "\(query.from), client \(query.client)\(over)\(end)",
         ]
-        return palette.paint(printable(line(cells)), tone) + "\n"
+        return palette.line(line(cells), tone)
     }
 
     /// Returns the local time of day, to the millisecond.

@@ -35,13 +35,13 @@ enum RatesText {
 
     /// Returns the current levels, which are not counters.
     private static func now(_ stats: StatsReply, _ palette: Palette) -> String {
-        palette.paint(
+        palette.line(
             "now: \(Units.count(stats.misses.inFlight)) in flight,"
                 + " \(Units.count(stats.cache.entries, "entry", "entries")) cached,"
                 + " \(Units.octets(stats.process.rssOctets)) resident,"
                 + " \(Units.count(stats.process.descriptors, "descriptor", "descriptors"))",
             .faint
-        ) + "\n"
+        )
     }
 
     /// Returns all counters with their names, in the order of printing.
@@ -94,6 +94,7 @@ enum RatesText {
         list += [("misses merged", stats.misses.merged), ("misses dropped", stats.misses.dropped)]
         list += [("refreshes started", stats.refresh.started)]
         list += [("refreshes failed", stats.refresh.failed)]
+        list += [("log lines dropped", stats.log?.dropped ?? 0)]
         return list
     }
 }

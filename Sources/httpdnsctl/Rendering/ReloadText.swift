@@ -6,14 +6,17 @@ enum ReloadText {
     /// Returns the actual or possible changes; empty if the settings have errors.
     static func render(_ reply: ReloadReply, _ palette: Palette) -> String {
         guard reply.problems.isEmpty else { return "" }
-        var lines = reply.warnings.map { palette.paint("warning: \(text($0))", .doubtful) }
-        lines += reply.changes.map { line($0, palette) }
-        lines += reply.needsRestart.map { option in
-            palette.paint("needs a restart: \(printable(option))", .doubtful)
+        var text = ""
+        for warning in reply.warnings {
+            text += palette.line("warning: \(self.text(warning))", .doubtful)
         }
-        lines.append(summary(reply))
-        lines += (reply.notes ?? []).map { palette.paint("note: \(printable($0))", .faint) }
-        return lines.joined(separator: "\n") + "\n"
+        for change in reply.changes { text += line(change, palette) }
+        for option in reply.needsRestart {
+            text += palette.line("needs a restart: \(option)", .doubtful)
+        }
+        text += summary(reply) + "\n"
+        for note in reply.notes ?? [] { text += palette.line("note: \(note)", .faint) }
+        return text
     }
 
     /// Prints the errors on standard error.
@@ -42,13 +45,12 @@ enum ReloadText {
 
     /// Returns a change as one line; `+` marks added and `-` removed options.
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
-        let path = printable(change.path)
-        let (old, new) = (printable(change.old ?? ""), printable(change.new ?? ""))
+        let (path, old, new) = (change.path, change.old ?? "", change.new ?? "")
         return switch change.kind {
-        case .added: palette.paint("+ \(path): \(new)", .good)
-        case .removed: palette.paint("- \(path): \(old)", .bad)
-        case .changed: "  \(path): \(old) -> \(new)"
-        case .secret: "  \(path): new secret value"
+        case .added: palette.line("+ \(path): \(new)", .good)
+        case .removed: palette.line("- \(path): \(old)", .bad)
+        case .changed: palette.line("  \(path): \(old) -> \(new)")
+        case .secret: palette.line("  \(path): new secret value")
         }
     }
 

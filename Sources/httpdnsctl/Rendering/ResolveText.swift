@@ -4,7 +4,7 @@ import Control
 /// Text form of `resolve`: one line per question, followed by its records.
 enum ResolveText {
     static let heading =
-        "NAME                                    TYPE  RCODE        TTL       TOOK  ANSWER\n"
+        "NAME                                   TYPE  RCODE        TTL       TOOK  ANSWER\n"
 
     static func render(_ result: Resolved, _ palette: Palette) -> String {
         let tone: Palette.Tone =
@@ -18,11 +18,10 @@ enum ResolveText {
         let from = result.server.map { "\(result.source) \($0)" } ?? result.source
         let why = result.explanation.map { ": " + $0 } ?? ""
         let line = [
-            result.name.padded(39), result.type.padded(5), result.rcode.padded(8),
+            result.name.padded(38), result.type.padded(5), result.rcode.padded(8),
             ttl.padded(-7), took.padded(-10), " \(from)\(why)",
         ].joined(separator: " ")
-        var text = palette.paint(printable(line), tone) + "\n"
-        for record in result.records { text += "    " + printable(record) + "\n" }
-        return text
+        return palette.line(line, tone)
+            + result.records.map { palette.line("    " + $0, indent: 6) }.joined()
     }
 }

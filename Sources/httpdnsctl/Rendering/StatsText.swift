@@ -107,10 +107,7 @@ enum StatsText {
             ">EMPTY",
             ">UNANSWERED",
             ">CALLS",
-            ">FAILED",
-            ">CONNECTIONS",
-            ">REUSED",
-            ">AVOIDED"
+            ">FAILED"
         )
         for vendor in vendors {
             table.add(
@@ -124,11 +121,10 @@ enum StatsText {
                 ),
                 Table.Cell(Units.count(vendor.calls)),
                 failed(vendor.failures),
-                Table.Cell(Units.count(vendor.connectionsOpened)),
-                Table.Cell(Units.count(vendor.connectionsReused)),
-                Table.Cell(Units.count(sum(vendor.avoided))),
                 notes: (vendor.protected ? [] : ["unprotected: its answers can be forged"])
-                    + breakdown("failed", vendor.failures) + breakdown("avoided", vendor.avoided)
+                    + breakdown("failed", vendor.failures)
+                    + breakdown("avoided", vendor.avoided)
+                    + connections(vendor.connectionsOpened, vendor.connectionsReused)
                     + breakdown("addresses dropped", vendor.dropped ?? [:])
                     + (vendor.budget.map { [VendorText.budget($0)] } ?? [])
             )
@@ -137,22 +133,22 @@ enum StatsText {
     }
 
     private static func cost(_ vendors: [VendorStats], _ palette: Palette) -> String {
-        var table = Table("COST", "", ">BILLABLE CALLS", ">NAMES", ">SHARE")
+        var table = Table("COST", ">BILLABLE CALLS", ">NAMES", ">SHARE", "ROUTE")
         for vendor in vendors {
             table.add(
                 Table.Cell(vendor.name),
-                "",
                 Table.Cell(Units.count(vendor.billableCalls)),
                 Table.Cell(Units.count(vendor.billableNames)),
+                "",
                 ""
             )
             for cost in vendor.routes where cost.names > 0 {
                 table.add(
                     "",
-                    Table.Cell(TopText.route(cost.route, cost.domain)),
                     "",
                     Table.Cell(Units.count(cost.names)),
-                    Table.Cell(Units.percent(cost.names, of: vendor.billableNames))
+                    Table.Cell(Units.percent(cost.names, of: vendor.billableNames)),
+                    Table.Cell(TopText.route(cost.route, cost.domain))
                 )
             }
         }
@@ -167,9 +163,7 @@ enum StatsText {
             ">ANSWERED",
             ">FAILED",
             ">TCP RETRIES",
-            ">FOREIGN",
-            ">CONNECTIONS",
-            ">REUSED"
+            ">FOREIGN"
         )
         for upstream in upstreams {
             table.add(
@@ -180,9 +174,8 @@ enum StatsText {
                 failed(upstream.failures),
                 Table.Cell(Units.count(upstream.tcpRetries)),
                 foreign(upstream.foreignReplies),
-                Table.Cell(Units.count(upstream.connectionsOpened)),
-                Table.Cell(Units.count(upstream.connectionsReused)),
                 notes: breakdown("failed", upstream.failures)
+                    + connections(upstream.connectionsOpened, upstream.connectionsReused)
             )
         }
         return table.text(palette)
@@ -221,6 +214,15 @@ enum StatsText {
             table.add(Table.Cell("ACCELERATION", .heading), AccelerationText.cell(acceleration))
         }
         table.add(Table.Cell("NETWORK", .heading), Table.Cell(NetworkText.render(stats.network)))
+        if let log = stats.log {
+            table.add(
+                Table.Cell("LOG", .heading),
+                Table.Cell(
+                    Units.count(log.dropped, "line", "lines") + " dropped",
+                    log.dropped == 0 ? .plain : .doubtful
+                )
+            )
+        }
         table.add(
             Table.Cell("PROCESS", .heading),
             Table.Cell(
@@ -249,9 +251,15 @@ enum StatsText {
         Table.Cell(Units.count(sum(counts)), sum(counts) == 0 ? .plain : .doubtful)
     }
 
-    /// Returns a line with the parts of a count, or none if the count is 0.
+    private static func connections(_ opened: UInt64, _ reused: UInt64) -> [String] {
+        guard opened > 0 || reused > 0 else { return [] }
+        return ["connections: \(Units.count(opened)) new, \(Units.count(reused)) reused"]
+    }
+
+    /// Returns a line with a sum and its parts, or none if the count is 0.
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {
-        sum(counts) == 0 ? [] : ["\(title): \(list(counts.filter { $0.value > 0 }))"]
+        sum(counts) == 0
+            ? [] : ["\(title) \(Units.count(sum(counts))): \(list(counts.filter { $0.value > 0 }))"]
     }
 
     private static func list(_ counts: Counts) -> String {

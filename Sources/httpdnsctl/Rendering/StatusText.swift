@@ -133,7 +133,7 @@ enum StatusText {
     private static func problems(_ problems: [String], _ palette: Palette) -> String {
         guard !problems.isEmpty else { return "" }
         return palette.paint("PROBLEMS", .heading) + "\n"
-            + problems.map { "  " + palette.paint(printable($0), .bad) + "\n" }.joined()
+            + problems.map { palette.line("  " + $0, .bad) }.joined()
     }
 
     // MARK: - Cells

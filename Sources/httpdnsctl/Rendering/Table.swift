@@ -87,6 +87,17 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
+            // The last text wraps in its column, if its words fit there.
+            let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
+            let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
+            if isLast, column <= offset, start + longest <= width {
+                let pieces = wrapped(cell.text, to: width - start, indent: 0).split(separator: "\n")
+                text += String(repeating: " ", count: start - column)
+                text += pieces.map { palette.paint(String($0), cell.tone) }.joined(
+                    separator: "\n" + String(repeating: " ", count: start)
+                )
+                continue
+            }
             let gap = column == 0 ? 0 : 2
             if column + gap + cell.text.count <= width {
                 text += String(repeating: " ", count: gap) + palette.paint(cell.text, cell.tone)

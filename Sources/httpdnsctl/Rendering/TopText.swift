@@ -72,7 +72,9 @@ enum TopText {
             + " to \(Units.count(entry.calls))"
     }
 
+    /// Returns the place and first domain of a route; a probe of the daemon has no route.
     static func route(_ place: String, _ domain: String) -> String {
-        domain.isEmpty ? place : "\(place) (\(domain))"
+        guard !place.isEmpty else { return "probes of the daemon" }
+        return domain.isEmpty ? place : "\(place) (\(domain))"
     }
 }

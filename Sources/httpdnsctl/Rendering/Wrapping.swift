@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Wraps a line at word boundaries.
+/// Wraps a line at word boundaries; spaces inside of a line are preserved.
 ///
 /// - Parameters:
 ///   - width: width in characters; nil for no limit.
@@ -8,20 +8,24 @@
 /// - Returns: the lines without a final line feed; a word longer than a line is not broken.
 func wrapped(_ text: String, to width: Int?, indent: Int) -> String {
     guard let width, text.count > width else { return text }
-    let margin = text.prefix { $0 == " " }
     var lines: [String] = []
-    var line = String(margin)
-    var isEmpty = true
-    for word in text.dropFirst(margin.count).split(separator: " ") {
-        if isEmpty {
-            line += word
-        } else if line.count + 1 + word.count <= width {
-            line += " " + word
-        } else {
-            lines.append(line)
-            line = String(repeating: " ", count: indent) + word
-        }
-        isEmpty = false
+    var rest = Array(text)
+    while rest.count > width {
+        let margin = rest.prefix { $0 == " " }.count
+        let words = rest.indices.dropFirst(margin)
+        let fits = words.last { $0 <= width && rest[$0] == " " }
+        guard let end = fits ?? words.first(where: { rest[$0] == " " }) else { break }
+        lines.append(String(rest[..<end]).trimmingSpaces)
+        rest = Array(repeating: " ", count: indent) + rest[end...].drop { $0 == " " }
     }
-    return (lines + [line]).joined(separator: "\n")
+    return (lines + [String(rest)]).joined(separator: "\n")
+}
+
+extension String {
+    /// The text without spaces at its end.
+    fileprivate var trimmingSpaces: String {
+        var text = self
+        while text.last == " " { text.removeLast() }
+        return text
+    }
 }

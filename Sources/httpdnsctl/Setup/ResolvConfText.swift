@@ -45,12 +45,37 @@ struct ResolvConfText: Equatable, Sendable {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
         for option in wanted where !options.contains(option) { options.append(option) }
-        var lines = [
-            "# Written by httpdnsctl setup; 'httpdnsctl setup revert' restores the old file."
-        ]
-        lines += servers.prefix(Self.maximumServers).map { "nameserver \($0.address)" }
+        return Self.text(
+            "# Written by httpdnsctl setup; 'httpdnsctl setup revert' restores the old file.",
+            servers.prefix(Self.maximumServers).map { "\($0.address)" },
+            search,
+            options,
+            others
+        )
+    }
+
+    /// Returns the file with public resolvers, in place of a lost original.
+    func withPublicServers(_ servers: [String]) -> String {
+        Self.text(
+            "# Default of httpdnsctl, because the original is lost: set your own nameservers.",
+            servers,
+            search,
+            // Their answers can be forged in transit.
+            options.filter { $0 != "trust-ad" },
+            others
+        )
+    }
+
+    private static func text(
+        _ comment: String,
+        _ servers: [String],
+        _ search: [String],
+        _ options: [String],
+        _ others: [String]
+    ) -> String {
+        var lines = [comment] + servers.map { "nameserver \($0)" }
         if !search.isEmpty { lines.append("search " + search.joined(separator: " ")) }
-        lines.append("options " + options.joined(separator: " "))
+        if !options.isEmpty { lines.append("options " + options.joined(separator: " ")) }
         return (lines + others).joined(separator: "\n") + "\n"
     }
 }

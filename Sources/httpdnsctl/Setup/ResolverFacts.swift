@@ -26,6 +26,9 @@ struct ResolverFacts: Sendable {
     /// State of each file that a plan may change, by path.
     var files: [String: FileState] = [:]
 
+    /// Files of a setup that no journal has; `files` has defaults for them.
+    var lost: [String] = []
+
     /// Content of all settings files of systemd-resolved.
     var resolvedSettings = ""
 
@@ -66,11 +69,26 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Gathers the facts; files that a setup changed are seen as before the setup.
-    init(of tree: FileTree, before journal: SetupJournal?) throws(Failure) {
+    /// Gathers the facts; files that a setup changed are seen as before the setup, or as they are
+    /// with `seesSetup`.
+    init(
+        of tree: FileTree,
+        before journal: SetupJournal?,
+        seesSetup: Bool = false
+    ) throws(Failure) {
+        present = Set(Paths.indicators.filter(tree.exists))
+        let programs = tree.names(in: "/proc").filter { Int($0) != nil }
+            .compactMap { tree.text("/proc/\($0)/comm") }.map { String($0.prefix { $0 != "\n" }) }
+        running = programs.isEmpty ? nil : Set(programs)
         for path in Paths.written {
-            let entry = journal?.entries.first { $0.path == path }
-            if let entry { files[path] = entry.before } else { files[path] = try tree.state(path) }
+            if let entry = journal?[path] {
+                files[path] = entry.before
+                continue
+            }
+            let now = try tree.state(path)
+            let isLost = now.isFromSetup && !seesSetup
+            if isLost { lost.append(path) }
+            files[path] = isLost ? defaultOriginal(of: path, now: now, in: tree) : now
         }
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
@@ -83,10 +101,6 @@ extension ResolverFacts {
         case .file: text = resolvConf.text
         case .absent, .other: break
         }
-        present = Set(Paths.indicators.filter(tree.exists))
-        let programs = tree.names(in: "/proc").filter { Int($0) != nil }
-            .compactMap { tree.text("/proc/\($0)/comm") }.map { String($0.prefix { $0 != "\n" }) }
-        running = programs.isEmpty ? nil : Set(programs)
         isImmutable =
             try tree.state(Paths.resolvConf).kind == .file && tree.isImmutable(Paths.resolvConf)
         isMounted = Self.mounts(tree.text("/proc/self/mountinfo") ?? "").contains(Paths.resolvConf)

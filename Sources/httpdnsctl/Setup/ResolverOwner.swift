@@ -134,7 +134,7 @@ enum ResolverOwner: Equatable, Sendable {
 
     /// True if the manager will rewrite the file: it runs, starts at boot, or is installed and is
     /// called by other programs.
-    private func isAlive(_ facts: ResolverFacts) -> Bool {
+    func isAlive(_ facts: ResolverFacts) -> Bool {
         let paths = ResolverFacts.Paths.self
         return switch self {
         // The kernel truncates names to 15 octets.

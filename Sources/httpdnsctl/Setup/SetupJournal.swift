@@ -6,6 +6,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
     /// Path of the journal; outside the daemon's own directory, which only its user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
+    /// Path of a damaged journal after `--force`.
+    static let damagedPath = path + ".damaged"
+
     var version = 1
 
     var owner: String
@@ -30,21 +33,35 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     /// Reads the journal of a tree; nil if there is none.
     ///
+    /// - Parameter ignoringDamage: true to treat a damaged journal as absent.
     /// - Throws: `Failure` for an unreadable journal, which must not be overwritten.
-    static func read(from tree: FileTree) throws(Failure) -> SetupJournal? {
+    static func read(
+        from tree: FileTree,
+        ignoringDamage: Bool = false
+    ) throws(Failure) -> SetupJournal? {
         let state = try tree.state(path)
         guard state.kind != .absent else { return nil }
         do {
             let journal = try JSONText.decode(SetupJournal.self, from: state.octets)
             if journal.version == 1 { return journal }
         } catch {
+            if ignoringDamage { return nil }
             throw Failure(
-                message: "cannot read \(path): \(error)",
-                hint: "it contains the original files: restore them by hand, then remove it",
+                message: "\(path) is damaged: \(error)",
+                hint: "restore the original files in it by hand, then remove it; or use --force, "
+                    + "which renames it to \(damagedPath) and restores defaults",
                 status: .failed
             )
         }
         throw Failure(message: "\(path) was written by a newer version", status: .failed)
+    }
+
+    /// Renames a damaged journal, which may still have the text of original files.
+    static func setAsideDamaged(in tree: FileTree) throws(Failure) {
+        let state = try tree.state(path)
+        guard state.kind == .file, try read(from: tree, ignoringDamage: true) == nil else { return }
+        try tree.put(state, at: damagedPath)
+        try tree.put(.absent, at: path)
     }
 
     func write(to tree: FileTree) throws(Failure) {
@@ -60,4 +77,33 @@ struct SetupJournal: Codable, Equatable, Sendable {
     }
 
     subscript(path: String) -> Entry? { entries.first { $0.path == path } }
+}
+
+extension SetupJournal {
+    /// Creates a journal with defaults for the files of a setup whose journal is lost.
+    init(replacingLostIn tree: FileTree) throws(Failure) {
+        let facts = try ResolverFacts(of: tree, before: nil)
+        let plan = SetupPlan(for: facts, servers: [])
+        var entries: [Entry] = []
+        for path in facts.lost {
+            let before = facts.files[path] ?? .absent
+            entries.append(Entry(path: path, before: before, after: try tree.state(path)))
+        }
+        self.init(
+            owner: plan.owner.name,
+            entries: entries,
+            directories: [FileTree.directory(of: Self.path)],
+            commands: plan.commands,
+            undo: plan.undo
+        )
+    }
+
+    /// Returns the journal, or defaults for the files of a setup whose journal is lost.
+    static func orDefaults(
+        _ journal: SetupJournal?,
+        in tree: FileTree
+    ) throws(Failure) -> SetupJournal {
+        if let journal { return journal }
+        return try SetupJournal(replacingLostIn: tree)
+    }
 }

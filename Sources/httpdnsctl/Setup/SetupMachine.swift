@@ -18,6 +18,8 @@ struct SetupMachine {
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
+        /// Defaults replace the files, because no journal has the originals.
+        case defaultsRestored = "defaults-restored"
     }
 
     // MARK: - Applying
@@ -25,34 +27,40 @@ struct SetupMachine {
     /// Applies a plan.
     ///
     /// The journal preserves the state before the first setup; later setups extend it. After a
-    /// failure, all files are restored.
+    /// failure, all files are restored. `force` sets a damaged journal aside.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
-        let old = try SetupJournal.read(from: tree)
-        let journal = try journal(for: plan, after: old)
-        var isDone = old == journal
+        let known = try SetupJournal.read(from: tree, ignoringDamage: force)
+        let old = try SetupJournal.orDefaults(known, in: tree)
+        let journal = journal(for: plan, after: old)
+        var isDone = known == journal
         var changed: [String] = []
         for entry in journal.entries {
             let now = try tree.state(entry.path)
             if now == entry.after { continue }
             isDone = false
-            if now != entry.before, now != old?[entry.path]?.after { changed.append(entry.path) }
+            if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         // Correct files are not enough: the service may not be notified, or another program may
         // interfere.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
+        for entry in journal.entries where try tree.state(entry.path) != entry.after {
+            try checkWritable(entry.path)
+        }
+        try checkWritable(SetupJournal.path)
 
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
             // Includes the journal's directory if an interrupted run created it.
             let own = FileTree.directory(of: SetupJournal.path)
-            journal.directories = old?.directories ?? (made.contains(own) ? made : [own])
+            journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
                 journal.directories += tree.missingDirectories(for: entry.path).filter {
                     !journal.directories.contains($0)
                 }
             }
+            try SetupJournal.setAsideDamaged(in: tree)
             try journal.write(to: tree)
             do throws(Failure) {
                 for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -85,21 +93,21 @@ struct SetupMachine {
     /// Returns the journal of a plan, merged with an earlier journal.
     private func journal(
         for plan: SetupPlan,
-        after old: SetupJournal?
-    ) throws(Failure) -> SetupJournal {
+        after old: SetupJournal
+    ) -> SetupJournal {
         var entries = plan.changes.map { change in
             var after = change.after
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
         // Files that only the earlier plan changed are restored.
-        for entry in old?.entries ?? [] where !entries.contains(where: { $0.path == entry.path }) {
+        for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
         return SetupJournal(
             owner: plan.owner.name,
             entries: entries,
-            directories: old?.directories ?? [],
+            directories: old.directories,
             commands: plan.commands,
             undo: plan.undo
         )
@@ -108,17 +116,44 @@ struct SetupMachine {
     // MARK: - Reverting
 
     func revert(force: Bool) throws(Failure) -> Result {
-        guard let journal = try SetupJournal.read(from: tree) else { return .nothingToRevert }
+        guard let journal = try SetupJournal.read(from: tree, ignoringDamage: force) else {
+            return try restoreDefaults(force: force)
+        }
         var changed: [String] = []
         for entry in journal.entries {
             let now = try tree.state(entry.path)
             if now != entry.before, now != entry.after { changed.append(entry.path) }
         }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
+        try checkRestorable(journal)
         try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             try restore(journal)
         }
         return .reverted
+    }
+
+    /// Replaces the files of a setup whose journal is lost or damaged.
+    private func restoreDefaults(force: Bool) throws(Failure) -> Result {
+        let lost = try SetupJournal(replacingLostIn: tree)
+        guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
+            return .nothingToRevert
+        }
+        guard force else {
+            let paths = lost.entries.map(\.path).joined(separator: ", ")
+            throw Failure(
+                message: "no journal has the originals of \(paths)",
+                hint: "`httpdnsctl setup revert --force` replaces them by defaults; "
+                    + "--dry-run shows the defaults",
+                status: .failed
+            )
+        }
+        try checkRestorable(lost)
+        _ = try tree.makeDirectories(for: SetupJournal.path)
+        try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
+            try SetupJournal.setAsideDamaged(in: tree)
+            try restore(lost)
+        }
+        return .defaultsRestored
     }
 
     /// Restores all files, notifies the services, and removes the journal.
@@ -149,6 +184,26 @@ struct SetupMachine {
     }
 
     // MARK: - Details
+
+    private func checkWritable(_ path: String) throws(Failure) {
+        do throws(Failure) {
+            try tree.checkWritable(path)
+        } catch {
+            throw Failure(
+                message: error.message + "; nothing was changed",
+                hint: error.hint,
+                status: .failed
+            )
+        }
+    }
+
+    /// Checks that the files that differ from their originals, and the journal, can be replaced.
+    private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
+        for entry in journal.entries where try tree.state(entry.path) != entry.before {
+            try checkWritable(entry.path)
+        }
+        try checkWritable(SetupJournal.path)
+    }
 
     /// Detects a program that overwrites a file immediately.
     private func check(_ journal: SetupJournal) throws(Failure) {

@@ -106,6 +106,12 @@ extension SetupPlan {
             planFile(facts)
         }
         checkFiles(facts)
+        if !facts.lost.isEmpty {
+            notes.append(
+                "no journal has the originals of \(facts.lost.joined(separator: ", ")): "
+                    + "`httpdnsctl setup revert` will write defaults"
+            )
+        }
     }
 
     // MARK: - Checking

@@ -99,6 +99,8 @@ struct SetupReport: Encodable {
             "done; check with `httpdnsctl doctor`, undo with `httpdnsctl setup revert`"
         case .unchanged: "already configured; nothing to do"
         case .reverted: "done; all files are as before the setup"
+        case .defaultsRestored:
+            "done; the originals were lost, so these files have defaults: check /etc/resolv.conf"
         case .nothingToRevert: "no setup to revert"
         }
     }

@@ -8,6 +8,7 @@ struct DoctorVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Check the daemon and its environment, and suggest fixes.",
+        usage: "httpdnsctl doctor [OPTION ...]",
         discussion: """
             Checks the port 53, getaddrinfo, containers, vendors and upstreams, the clock, \
             certificates, settings, secrets and the unit. Also works when the daemon is down. Takes \

@@ -7,6 +7,7 @@ struct SetupVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "setup",
         abstract: "Make this machine's programs use the daemon, or revert that.",
+        usage: "httpdnsctl setup [apply | revert] [OPTION ...]",
         discussion: """
             Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
             resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
@@ -91,7 +92,7 @@ struct SetupVerb: Verb {
     ) throws(Failure) -> ExitStatus {
         let facts = try ResolverFacts(
             of: machine.tree,
-            before: SetupJournal.read(from: machine.tree)
+            before: SetupJournal.read(from: machine.tree, ignoringDamage: force)
         )
         let found = SetupServers(given: server.compactMap { ServerAddress($0) }, status: status)
         var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: !noStub)
@@ -121,7 +122,8 @@ struct SetupVerb: Verb {
     }
 
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
-        let journal = try SetupJournal.read(from: machine.tree)
+        let known = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
+        let journal = try SetupJournal.orDefaults(known, in: machine.tree)
         let result = dryRun ? .planned : try machine.revert(force: force)
         try show(SetupReport(reverting: journal, result: result))
         return .ok

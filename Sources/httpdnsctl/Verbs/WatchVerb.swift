@@ -7,6 +7,7 @@ struct WatchVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Show queries as they are answered, until Ctrl-C.",
+        usage: "httpdnsctl watch [OPTION ...]",
         discussion: """
             One line per query: arrival time, response time, question, and source of the answer. For a \
             cached answer, the line also shows the server that gave it.

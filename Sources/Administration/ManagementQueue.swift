@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Queue of the work for control calls or scrapes, which clients can repeat without end.
+///
+/// One job runs at a time, in order of arrival. After a job, none runs for twice the time that the
+/// job took. So clients use at most a third of the service loop, and one thread beside it.
+@ServiceLoop
+package final class ManagementQueue {
+    /// Pause after a job, as a multiple of its duration.
+    static let pauseFactor = 2
+
+    /// Shortest pause: covers the reading and sending, which are not part of the job.
+    static let shortestPause = Duration.microseconds(500)
+
+    /// Longest pause, so that a long job beside the service loop does not delay other clients.
+    static let longestPause = Duration.milliseconds(50)
+
+    private let clocks: Clocks
+    /// Number of jobs that were run.
+    private(set) var jobs = 0
+
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// Timer of the end of a pause.
+    private var pause: (any Cancellable)?
+
+    package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
+
+    /// Waits for the turn of `job`, and runs it; `job` must not wait for a client.
+    func run<Value: Sendable>(_ job: @ServiceLoop () async throws -> Value) async rethrows -> Value
+    {
+        if isBusy {
+            await withCheckedContinuation { waiting.append($0) }
+        }
+        isBusy = true
+        jobs += 1
+        let start = clocks.now()
+        defer { rest(after: clocks.now() - start) }
+        return try await job()
+    }
+
+    private func rest(after time: Duration) {
+        let length = min(max(time * Self.pauseFactor, Self.shortestPause), Self.longestPause)
+        pause = clocks.timer(clocks.now() + length) { [weak self] in self?.next() }
+    }
+
+    private func next() {
+        pause = nil
+        guard waiting.isEmpty else { return waiting.removeFirst().resume() }
+        isBusy = false
+    }
+}
+
+/// Runs `work` on a new thread; on the service loop if no thread can be created.
+///
+/// `@concurrent` functions are no substitute: tasks of the service loop prefer its thread for them,
+/// too (SE-0417).
+@ServiceLoop
+func offLoop<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    let result: Result<Value, Failure>
+    do throws(SocketError) {
+        result = try await WorkerThread.run(named: "management") { Result(catching: work) }
+    } catch {
+        result = Result(catching: work)
+    }
+    return try result.get()
+}

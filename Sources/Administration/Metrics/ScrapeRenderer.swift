@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Renderer of the metrics for all clients: one scrape at a time.
+///
+/// Requests that wait for the same format share the next scrape, so its values are never older than
+/// a request.
+@ServiceLoop
+final class ScrapeRenderer {
+    private let report: @ServiceLoop () -> MetricsReport
+    private let queue: ManagementQueue
+
+    /// Scrapes that have not begun.
+    private var pending: [Exposition.Form: Task<[UInt8], Never>] = [:]
+
+    init(
+        in queue: ManagementQueue = ManagementQueue(),
+        _ report: @escaping @ServiceLoop () -> MetricsReport
+    ) {
+        self.queue = queue
+        self.report = report
+    }
+
+    func request(_ head: ArraySlice<UInt8>) async -> ScrapeRequest {
+        await queue.run { ScrapeRequest(head) }
+    }
+
+    /// Returns the metrics text.
+    func body(_ form: Exposition.Form) async -> [UInt8] {
+        if let shared = pending[form] { return await shared.value }
+        let scrape = ServiceLoop.task { [self] in
+            await queue.run {
+                pending[form] = nil
+                let report = report()
+                return await offLoop { report.octets(form) }
+            }
+        }
+        pending[form] = scrape
+        return await scrape.value
+    }
+}

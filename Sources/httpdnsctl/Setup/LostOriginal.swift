@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Recognition of the files of a setup, and defaults for originals that no journal has.
+///
+/// The journal has the originals. If it is lost or damaged, a file of the setup must not pass for an
+/// original: `revert` would restore it, and the machine would keep using a removed daemon.
+extension FileState {
+    /// Start of the first line of each file, and of each addition to a file, that a setup writes.
+    private static let mark = "# Written by httpdnsctl setup"
+
+    /// Starts of the lines that a setup adds to a file, after the line with the mark.
+    private static let added = [
+        "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
+        "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
+        "nameserver ", "options edns0 trust-ad",
+    ]
+
+    /// True if a setup wrote the file or a part of it.
+    var isFromSetup: Bool {
+        kind == .file
+            && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
+    }
+
+    /// Returns the file without the lines that a setup added; absent if no others are left.
+    var withoutSetup: FileState {
+        var isOwn = false
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+            isOwn =
+                line.hasPrefix(Self.mark) || isOwn && Self.added.contains(where: line.hasPrefix)
+            return !isOwn
+        }
+        guard lines.contains(where: { !$0.isEmpty }) else { return .absent }
+        var rest = self
+        rest.octets = Array(lines.joined(separator: "\n").utf8)
+        rest.modified = nil
+        return rest
+    }
+}
+
+extension ResolverFacts {
+    /// Public resolvers of AliDNS, which the initial settings of the daemon use, too.
+    private static let publicServers = ["223.5.5.5", "223.6.6.6"]
+
+    /// Files that only a setup creates.
+    private static let createdFiles: Set = [
+        Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
+        Paths.dhclientHook,
+    ]
+
+    /// Returns a default for the original of a file of a setup.
+    func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
+        if Self.createdFiles.contains(path) { return .absent }
+        return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup
+    }
+
+    /// Returns the file of the manager that runs, or a file with public resolvers.
+    private func defaultResolvConf(_ now: FileState, in tree: FileTree) -> FileState {
+        if present.contains(Paths.resolved), ResolverOwner.resolved.isAlive(self) {
+            var link = FileState(kind: .link, target: ".." + Paths.resolved + "/stub-resolv.conf")
+            (link.user, link.group) = (now.user, now.group)
+            return link
+        }
+        var file = now
+        file.modified = nil
+        if let text = tree.text(Paths.networkManager + "/resolv.conf"),
+            !ResolvConfText(text).nameservers.isEmpty
+        {
+            file.octets = Array(text.utf8)
+        } else {
+            let text = ResolvConfText(now.text).withPublicServers(Self.publicServers)
+            file.octets = Array(text.utf8)
+        }
+        return file
+    }
+}

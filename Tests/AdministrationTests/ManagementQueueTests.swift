@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import TestWorld
+import Testing
+
+@testable import Administration
+@testable import Net
+
+@Suite("Share of management work", .timeLimit(.minutes(5)))
+struct ManagementQueueTests {
+    @Test("one job runs at a time, in order of arrival, each after a pause")
+    @ServiceLoop
+    func order() async {
+        let clock = TestClock()
+        let queue = ManagementQueue(clock.clocks)
+        var done: [Int] = []
+        let jobs = (0..<3).map { number in
+            ServiceLoop.task { await queue.run { done.append(number) } }
+        }
+        await jobs[0].value
+        for number in 1..<3 {
+            #expect(done == Array(0..<number))
+            await clock.rest()
+            clock.advance(by: 1)
+            await jobs[number].value
+        }
+        #expect(done == [0, 1, 2])
+    }
+
+    @Test("work beside the loop does not run on its thread")
+    @ServiceLoop
+    func beside() async {
+        let isOnLoop = await ServiceLoop.task {
+            await offLoop { LoopExecutor.shared.isCurrent }
+        }.value
+        #expect(!isOnLoop)
+    }
+
+    @Test("requests that wait share one scrape, which begins after them")
+    @ServiceLoop
+    func scrapes() async {
+        let clock = TestClock()
+        var scrapes = 0
+        let renderer = ScrapeRenderer(in: ManagementQueue(clock.clocks)) {
+            scrapes += 1
+            return MetricsReport(stats: StatsReply(sinceSeconds: scrapes))
+        }
+        _ = await renderer.body(.prometheus)
+        let requests = (0..<20).map { _ in
+            ServiceLoop.task { await renderer.body(.prometheus) }
+        }
+        // The requests are queued before this task continues.
+        for _ in 0..<4 { await Task.yield() }
+        #expect(scrapes == 1)
+        clock.advance(by: 1)
+        for request in requests { #expect(await !request.value.isEmpty) }
+        #expect(scrapes == 2)
+    }
+
+    @Test("a control call waits while another one is served")
+    @ServiceLoop
+    func calls() async throws {
+        let live = try await LiveServer.start()
+        let queue = live.queue
+        let (first, second) = (try await live.client(), try await live.client())
+        for client in [first, second] {
+            try await client.send(#"{"method":"io.httpdnsd.Control.Stats"}"# + "\0")
+        }
+        for client in [first, second] { #expect(try await client.receive()?.error == nil) }
+        // Two jobs for each call: reading it, and making the reply.
+        #expect(queue.jobs == 4)
+        await live.stop()
+    }
+}
