@@ -299,7 +299,7 @@ struct HTTPSTransportTests {
             over: transport,
             shares: shares
         )
-        var replies: [Result<Message, UpstreamError>] = []
+        var replies: [Result<UpstreamReply, UpstreamError>] = []
         let query = ForwardedQuery(
             question: Question(name: "www.example.com", type: .a),
             dnssecOK: false,
