@@ -3,9 +3,11 @@
 #include "datagrams.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define SAME_PLACE(ours, theirs)                                                       \
     _Static_assert(                                                                    \
@@ -56,6 +58,14 @@ int datagrams_raise_buffers(int fd, int octets) {
     socklen_t length = sizeof size;
     getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length);
     return size;
+}
+
+int datagrams_replace_with_null(int fd) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) return -errno;
+    int result = dup3(null, fd, O_CLOEXEC) < 0 ? -errno : 0;
+    close(null);
+    return result;
 }
 
 int processors_allowed(void) {

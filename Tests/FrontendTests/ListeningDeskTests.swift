@@ -186,4 +186,31 @@ struct ListeningDeskTests {
         try await task.value
         #expect(harness.handler.inFlight == 0)
     }
+
+    @Test
+    @ServiceLoop
+    func `a resolver that a reload has replaced is released after its queries`() async throws {
+        weak var former: Resolver?
+        do {
+            let harness = ListenerHarness()
+            former = harness.resolver
+            let look = harness.handler.look(
+                at: try query("www.example.com"),
+                from: ClientContext(
+                    transport: .udp,
+                    address: .v4(IPv4Address(value: 0xC000_0207)),
+                    isAllowed: true
+                ),
+                arrival: Clock.now
+            )
+            guard case .question(let open) = look else {
+                Issue.record("the query needs no answer")
+                return
+            }
+            _ = await harness.handler.resolve(open)
+        }
+        // Tasks of the upstream and of the query may have a turn left.
+        for _ in 0..<1_000 where former != nil { await Task.yield() }
+        #expect(former == nil)
+    }
 }

@@ -2,6 +2,7 @@
 import DNSCache
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import Frontend
@@ -140,6 +141,22 @@ struct ListenersTests {
             listeners.datagrams.map(\.address)
                 == .init(repeating: listeners.address, count: workers)
         )
+    }
+
+    @Test
+    @ServiceLoop
+    func `a closed socket frees its address, and drops later replies`() async throws {
+        let any = try #require(SocketAddress("127.0.0.1:0"))
+        let closed = try DatagramListener(binding: any, shared: false)
+        let client = try DatagramClient(connectedTo: closed.address)
+        try client.send([1, 2, 3])
+        var batch = DatagramBatch(for: closed)
+        // The query leaves at the end of the turn.
+        while batch.receive(from: closed, waits: false) == 0 { await Task.yield() }
+        closed.close()
+        let next = try DatagramListener(binding: closed.address, shared: false)
+        closed.reply([4, 5, 6], to: batch.copy(0))
+        #expect(next.address == closed.address)
     }
 
     @Test(arguments: [1, 2])

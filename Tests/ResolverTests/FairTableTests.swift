@@ -63,6 +63,20 @@ struct FairTableTests {
             }
         }
 
+        /// Starts a query whose completion handler retains `object`.
+        func ask(_ key: String, retaining object: AnyObject) {
+            table.join(
+                key,
+                for: FairTableTests.client(1),
+                now: now,
+                until: now + .seconds(60)
+            ) { _ in
+                withExtendedLifetime(object) {}
+            } _: { _, end in
+                ends[key] = end
+            }
+        }
+
         func end(_ key: String, _ value: String) { ends[key]?(value) }
 
         func advance(by duration: Duration) { now += duration }
@@ -203,5 +217,21 @@ struct FairTableTests {
         #expect(try network("::ffff:192.0.2.1") == network("192.0.2.1"))
         #expect(try network("192.0.2.1") != network("192.0.2.2"))
         #expect(try network("192.0.2.1") != network("192.0.2.1", isProven: false))
+    }
+
+    @Test
+    @ServiceLoop
+    func `completed callers retain nothing, although the table keeps them for a while`() {
+        final class Owner {}
+        weak var owner: Owner?
+        let questions = Questions()
+        do {
+            let made = Owner()
+            owner = made
+            questions.ask("a", retaining: made)
+        }
+        #expect(owner != nil)
+        questions.end("a", "answered")
+        #expect(owner == nil)
     }
 }

@@ -41,6 +41,10 @@ int datagrams_never_fragment(int fd, int is_ipv6);
 /// receive buffer size in octets as the kernel counts it.
 int datagrams_raise_buffers(int fd, int octets);
 
+/// Closes the socket and keeps its number in use by /dev/null, so that no other file can get it.
+/// Returns 0 or a negated errno; after an error the socket is still open.
+int datagrams_replace_with_null(int fd);
+
 /// Returns the number of processors available to this process, at least 1.
 int processors_allowed(void);
 

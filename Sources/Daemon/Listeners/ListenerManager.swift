@@ -233,6 +233,7 @@ final class ListenerManager {
             worker.counters.add(to: &closed.queries)
             worker.counters.hitLatency.add(to: &closed.hits)
         }
+        for socket in place.listeners.datagrams { socket.close() }
         place.server?.stop()
     }
 }

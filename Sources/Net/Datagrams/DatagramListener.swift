@@ -74,6 +74,16 @@ package final class DatagramListener: Sendable {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
+    /// Releases the address, once no thread receives from the socket; later replies are dropped.
+    ///
+    /// Queries in flight retain the listener. An open socket without a reader would take its part of
+    /// the datagrams from the other sockets of the address (SO_REUSEPORT). An adopted socket stays
+    /// open for the next process.
+    package func close() {
+        // Fails only without a free descriptor; then the socket closes with the listener.
+        if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
+    }
+
     /// Sets the options that bound and adopted sockets need.
     private static func prepare(
         _ socket: borrowing OwnedDescriptor,

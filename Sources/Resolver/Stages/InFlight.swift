@@ -6,9 +6,11 @@ internal import Net
 ///
 /// The work continues after all callers have left, unless it is evicted (``FairTable``). Work that
 /// has not ended after `limit` is cancelled, so that a fault of a lower layer cannot occupy an entry
-/// permanently. Work counts
-/// against the client that started it. When it is evicted, the callers of that client fail. If
-/// callers of other clients wait for the work, it continues and counts against the first of them.
+/// permanently.
+///
+/// Work counts against the client that started it. When it is evicted, the callers of that client
+/// fail. If callers of other clients wait for the work, it continues and counts against the first of
+/// them.
 @ServiceLoop
 final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Result for one caller.
@@ -35,9 +37,12 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         let began: Instant
         let deadline: Instant
         let wasMerged: Bool
-        let completion: Completion
         var isOver = false
         var line: FairLine<Waiter>?
+
+        /// Released when called: the table keeps a waiter for a while, and the completion handler
+        /// retains the resolver.
+        private var completion: Completion?
 
         init(
             _ key: Key,
@@ -53,6 +58,12 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             self.deadline = deadline
             self.wasMerged = wasMerged
             self.completion = completion
+        }
+
+        func complete(_ outcome: Outcome) {
+            let completion = completion
+            self.completion = nil
+            completion?(outcome)
         }
     }
 
@@ -118,6 +129,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Joins the work for `key`, or starts it, even if the caller's deadline has passed.
     ///
     /// - Parameter client: the client that waits; nil for the daemon itself.
+    /// - Returns: true if the caller joined work of another caller.
+    @discardableResult
     func join(
         _ key: Key,
         for client: ClientNetwork?,
@@ -125,12 +138,15 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         until deadline: Instant,
         _ completion: @escaping Completion,
         _ work: (CancellationSignal, _ end: @escaping @ServiceLoop (Value) -> Void) -> Void
-    ) {
+    ) -> Bool {
         let waits = deadline > now
         let evictions = evictions
         var joined = running[key]
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
-        else { return completion(.refused) }
+        else {
+            completion(.refused)
+            return false
+        }
         // The completion handler of an evicted caller may have started work.
         if evictions != self.evictions { joined = running[key] }
         let current = joined ?? Work(key, now, client)
@@ -149,6 +165,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             work(current.signal) { [self] value in end(current, value) }
         }
         if !waits { completion(.late) }
+        return joined != nil
     }
 
     private func end(_ work: Work, _ value: Value) {
@@ -159,7 +176,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         work.waiters = []
         for waiter in waiters where !waiter.isOver {
             seats.remove(waiter)
-            waiter.completion(.value(value, wasMerged: waiter.wasMerged))
+            waiter.complete(.value(value, wasMerged: waiter.wasMerged))
         }
     }
 
@@ -215,7 +232,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private func evict(_ waiters: [Waiter]) {
         for waiter in waiters { seats.remove(waiter) }
-        for waiter in waiters { waiter.completion(.evicted) }
+        for waiter in waiters { waiter.complete(.evicted) }
     }
 
     // MARK: - Deadlines
@@ -247,6 +264,6 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for work in endless { work.signal.cancel() }
-        for waiter in late { waiter.completion(.late) }
+        for waiter in late { waiter.complete(.late) }
     }
 }

@@ -54,8 +54,7 @@ package final class SingleFlight {
         deadline: Instant,
         _ completion: @escaping SharedResolution.Completion
     ) {
-        let joins = isAsking(query)
-        inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in
+        let joins = inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in
             switch outcome {
             case .late:
                 completion(ResolvedAnswer(.late))
