@@ -12,20 +12,20 @@ struct PlainReplyTests {
 
     private static let questionEnd = 12 + question.octetCount
 
-    private static func record(_ name: String, ttl: UInt32 = 300, _ data: RecordData) -> Record {
-        Record(name: try! Name(name), ttl: ttl, data: data)
+    private static func record(_ name: Name, ttl: UInt32 = 300, _ data: RecordData) -> Record {
+        Record(name: name, ttl: ttl, data: data)
     }
 
     private static func address(
-        _ name: String = "www.example.com",
+        _ name: Name = "www.example.com",
         ttl: UInt32 = 300,
         last: UInt32 = 1
     ) -> Record {
         record(name, ttl: ttl, .a(IPv4Address(value: 0xC000_0200 + last)))
     }
 
-    private static func alias(_ name: String, _ target: String, ttl: UInt32 = 60) -> Record {
-        record(name, ttl: ttl, .cname(try! Name(target)))
+    private static func alias(_ name: Name, _ target: Name, ttl: UInt32 = 60) -> Record {
+        record(name, ttl: ttl, .cname(target))
     }
 
     private static func reply(
@@ -55,7 +55,8 @@ struct PlainReplyTests {
             alias("www.example.com", "a.example.com"),
             alias("a.example.com", "a.cdn.example.net", ttl: 20),
             alias("a.cdn.example.net", "b.cdn.example.net", ttl: 30),
-            address("b.cdn.example.net", ttl: 10, last: 1), address("b.cdn.example.net", ttl: 10, last: 2),
+            address("b.cdn.example.net", ttl: 10, last: 1),
+            address("b.cdn.example.net", ttl: 10, last: 2),
         ],
     ]
 

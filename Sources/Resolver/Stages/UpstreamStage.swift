@@ -200,14 +200,13 @@ package final class UpstreamStage {
     }
 
     private func resolution(_ answered: Answered, _ query: Query) -> Resolution {
-        return
-            (try? Resolution(
-                answered.message,
-                to: query,
-                policy,
-                provenance(of: answered.upstream),
-                isBelieved: answered.isBelieved
-            ))
+        (try? Resolution(
+            answered.message,
+            to: query,
+            policy,
+            provenance(of: answered.upstream),
+            isBelieved: answered.isBelieved
+        ))
             ?? .failure(query, .other, "the answer does not fit a message")
     }
 
