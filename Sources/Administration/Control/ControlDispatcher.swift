@@ -14,6 +14,12 @@ package struct ControlDispatcher: Sendable {
     /// Bounds the share of the service loop.
     let queue: ManagementQueue
 
+    /// Queue of checks: each takes the memory of a second set of settings.
+    ///
+    /// A waiting check occupies a connection, so the limits of connections are the limits of this
+    /// queue, in total and per user.
+    let checks = ManagementQueue()
+
     /// Makes a dispatcher.
     package init(
         handler: any ControlHandling,
@@ -215,7 +221,12 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: CheckRequest.self)
             // The reply describes errors in files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
-            return try await Self.message(try await handler.check(request))
+            let reply = try await checks.run {
+                // The server may have stopped while the check waited.
+                try Task.checkCancellation()
+                return try await handler.check(request)
+            }
+            return try await Self.message(reply)
         case .settings, .routes, .logLevel:
             return try await inspection(by: method, call, from: peer)
         case .version:
