@@ -45,15 +45,15 @@ package struct ControlDispatcher: Sendable {
         from peer: StreamConnection.Credentials,
         _ send: @escaping Send
     ) async throws {
+        let last: [UInt8]
         do {
-            let results = try await results(of: call, from: peer) { message in
+            last = try await results(of: call, from: peer) { message in
                 do {
                     try await send(message)
                 } catch {
                     throw Unsent(error: error)
                 }
             }
-            if !call.oneway { try await send(results) }
         } catch let unsent as Unsent {
             throw unsent.error
         } catch let error as CancellationError {
@@ -61,11 +61,15 @@ package struct ControlDispatcher: Sendable {
         } catch {
             let error = error as? MethodError ?? .failed(reason: "cannot encode the reply as JSON")
             if case .failed(let reason) = error {
-                logger.error("control: \(call.method) failed: \(reason)")
+                logger.error(
+                    "control: \(call.method) failed: \(reason)",
+                    metadata: ["method": "\(call.method)"]
+                )
             }
             // Every error has a JSON form: strings and objects only.
-            if !call.oneway { try await send((try? Reply(error).message()) ?? [0]) }
+            last = (try? Reply(error).message()) ?? [0]
         }
+        if !call.oneway { try await send(last) }
     }
 
     // MARK: - Private
