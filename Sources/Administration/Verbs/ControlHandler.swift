@@ -171,7 +171,10 @@ package final class ControlHandler: ControlHandling {
     }
 
     package func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
-        ReloadReply(await daemon.check(request.text.map { ($0, request.file ?? "text") }))
+        ReloadReply(
+            await daemon.check(request.text.map { ($0, request.file ?? "text") }),
+            hidesSecrets: request.text != nil
+        )
     }
 
     // MARK: - Arguments
