@@ -32,4 +32,20 @@ struct ControlHandlerTests {
         #expect(problem.file == "new.yaml" && problem.line == 3)
         #expect(problem.message == "the secret is not valid")
     }
+
+    @Test("status reads resolv.conf beside the service loop")
+    @ServiceLoop
+    func resolvConf() async throws {
+        let harness = try harness()
+        defer { withExtendedLifetime(harness) {} }
+        let isOnLoop = Lock<[Bool]>([])
+        let handler = ControlHandler(harness.daemon) { _ in
+            isOnLoop.withLock { $0.append(LoopExecutor.shared.isCurrent) }
+            return ResolvConf(pointsHere: true, nameservers: ["192.0.2.1"])
+        }
+        // As a task of the service loop, which calls are.
+        let status = try await ServiceLoop.throwingTask { try await handler.status() }.value
+        #expect(status.resolvConf.nameservers == ["192.0.2.1"])
+        #expect(isOnLoop.withLock(\.self) == [false])
+    }
 }
