@@ -4,7 +4,7 @@ package import Net
 /// Queue of the work for control calls or scrapes, which clients can repeat without end.
 ///
 /// One job runs at a time, in order of arrival. After a job, none runs for twice the time that the
-/// job took. So clients use at most a third of the service loop, and one thread beside it.
+/// job took. So the jobs use at most a third of the service loop, and one thread beside it.
 @ServiceLoop
 package final class ManagementQueue {
     /// Pause after a job, as a multiple of its duration.
@@ -19,6 +19,9 @@ package final class ManagementQueue {
     private let clocks: Clocks
     /// Number of jobs that were run.
     private(set) var jobs = 0
+
+    /// Number of jobs that wait for their turn.
+    var waitingJobs: Int { waiting.count }
 
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []

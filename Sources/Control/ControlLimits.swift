@@ -12,6 +12,16 @@ package enum ControlLimits {
     /// systemd's Varlink clients have the same limit.
     package static let replyOctets = 16 * 1024 * 1024
 
+    /// Deepest nesting of a call or a reply: 16 levels of objects and lists, the message included.
+    ///
+    /// A reply to `Explain` has 7.
+    package static let nesting = 16
+
+    /// Maximum number of values in a call; an empty list or object counts as two.
+    ///
+    /// A `Resolve` call with 1024 names has about 1030.
+    package static let callValues = 4096
+
     /// Allowed number of entries in a reply to `Top`: the names that are counted separately per
     /// vendor.
     package static let topEntries = 1...1024

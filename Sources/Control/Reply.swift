@@ -33,6 +33,7 @@ package struct Reply: Sendable, Equatable {
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
+        try JSONText.checkSize(of: message)
         do {
             self = try JSONText.decode(Reply.self, from: message)
         } catch {

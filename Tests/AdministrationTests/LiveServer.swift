@@ -16,6 +16,9 @@ struct FixedHandler: ControlHandling {
     /// Octets in the record of `large.example.com`.
     var largeOctets = 8 << 20
 
+    /// Called by `check`.
+    var onCheck: @ServiceLoop () async -> Void = {}
+
     func status() async throws(MethodError) -> StatusReply { Samples.status }
 
     func stats(reset: Bool) async throws(MethodError) -> StatsReply {
@@ -154,7 +157,8 @@ struct FixedHandler: ControlHandling {
     func reload() async throws(MethodError) -> ReloadReply { Samples.reloaded }
 
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
-        request.text == nil ? Samples.reloaded : Samples.rejected
+        await onCheck()
+        return request.text == nil ? Samples.reloaded : Samples.rejected
     }
 
     func version() async throws(MethodError) -> VersionReply { Samples.version }
@@ -183,11 +187,11 @@ final class LiveServer {
 
     init(
         handler: FixedHandler = FixedHandler(),
-        limits: ControlServer.Limits = LiveServer.timeless
+        limits: ControlServer.Limits = LiveServer.timeless,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let socket = try ControlSocket.open(path: path, mode: 0o600, group: nil)
         let server = ControlServer(
             listener: socket.listener,
@@ -214,9 +218,10 @@ final class LiveServer {
     /// Starts a server from any thread.
     nonisolated static func start(
         handler: FixedHandler = FixedHandler(),
-        limits: ControlServer.Limits = LiveServer.timeless
+        limits: ControlServer.Limits = LiveServer.timeless,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) async throws -> LiveServer {
-        try await LiveServer(handler: handler, limits: limits)
+        try await LiveServer(handler: handler, limits: limits, logger: logger)
     }
 
     /// Stops the server and waits for its end.

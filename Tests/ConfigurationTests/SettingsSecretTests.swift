@@ -76,6 +76,21 @@ struct SettingsSecretTests {
         ]
         for (file, reason) in reasons {
             #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
+            // Problems of these files depend on their content.
+            let isSecret = [empty, long, word].contains(file)
+            #expect(
+                errors(in: vendor("token: {file: \(file)}")).map(\.describesSecret) == [isSecret]
+            )
+        }
+    }
+
+    /// Returns the errors of a text.
+    private func errors(in text: String) -> [SettingsProblem] {
+        do throws(SettingsErrors) {
+            _ = try Settings(parsing: text, fileName: "f", environment: SettingsEnvironment())
+            return []
+        } catch {
+            return error.problems
         }
     }
 
@@ -98,6 +113,8 @@ struct SettingsSecretTests {
                 "f:3:56: the key has 9 octets; the channel aes requires exactly 16"
             ]
         )
+        let text = vendor("channel: aes, id: 1, key: {file: \(nine)}")
+        #expect(errors(in: text).map(\.describesSecret) == [true])
         #expect(
             problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")) == [
                 "f:3:56: the key has 9 octets; the channel des requires exactly 8 (other programs"

@@ -14,6 +14,12 @@ package struct ControlDispatcher: Sendable {
     /// Bounds the share of the service loop.
     let queue: ManagementQueue
 
+    /// Queue of checks: each takes the memory of a second set of settings.
+    ///
+    /// A waiting check occupies a connection, so the limits of connections are the limits of this
+    /// queue, in total and per user.
+    let checks = ManagementQueue()
+
     /// Makes a dispatcher.
     package init(
         handler: any ControlHandling,
@@ -39,15 +45,15 @@ package struct ControlDispatcher: Sendable {
         from peer: StreamConnection.Credentials,
         _ send: @escaping Send
     ) async throws {
+        let last: [UInt8]
         do {
-            let results = try await results(of: call, from: peer) { message in
+            last = try await results(of: call, from: peer) { message in
                 do {
                     try await send(message)
                 } catch {
                     throw Unsent(error: error)
                 }
             }
-            if !call.oneway { try await send(results) }
         } catch let unsent as Unsent {
             throw unsent.error
         } catch let error as CancellationError {
@@ -55,11 +61,15 @@ package struct ControlDispatcher: Sendable {
         } catch {
             let error = error as? MethodError ?? .failed(reason: "cannot encode the reply as JSON")
             if case .failed(let reason) = error {
-                logger.error("control: \(call.method) failed: \(reason)")
+                logger.error(
+                    "control: \(call.method) failed: \(reason)",
+                    metadata: ["method": "\(call.method)"]
+                )
             }
             // Every error has a JSON form: strings and objects only.
-            if !call.oneway { try await send((try? Reply(error).message()) ?? [0]) }
+            last = (try? Reply(error).message()) ?? [0]
         }
+        if !call.oneway { try await send(last) }
     }
 
     // MARK: - Private
@@ -215,7 +225,12 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: CheckRequest.self)
             // The reply describes errors in files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
-            return try await Self.message(try await handler.check(request))
+            let reply = try await checks.run {
+                // The server may have stopped while the check waited.
+                try Task.checkCancellation()
+                return try await handler.check(request)
+            }
+            return try await Self.message(reply)
         case .settings, .routes, .logLevel:
             return try await inspection(by: method, call, from: peer)
         case .version:

@@ -46,9 +46,6 @@ package final class ControlServer {
     /// Called after a client was removed.
     var onDismissal: (@ServiceLoop () -> Void)?
 
-    /// True if a refusal was logged since the last client left.
-    private var hasLoggedLimit = false
-
     // MARK: - Making
 
     /// Makes a server; `run` starts it.
@@ -120,15 +117,13 @@ package final class ControlServer {
             return nil
         }
         guard !places.connect(peer.uid) else { return peer }
-        if !hasLoggedLimit {
-            logger.warning(
-                """
-                control: refusing a connection of uid \(peer.uid): \(clients) of \(places.total) are \
-                open, limit \(places.perUser) per user except root
-                """
-            )
-        }
-        hasLoggedLimit = true
+        logger.warning(
+            """
+            control: refusing a connection of uid \(peer.uid): \(clients) of \(places.total) are \
+            open, limit \(places.perUser) per user except root
+            """,
+            metadata: ["uid": "\(peer.uid)"]
+        )
         return nil
     }
 
@@ -136,7 +131,6 @@ package final class ControlServer {
         connection.close()
         tasks[ObjectIdentifier(connection)] = nil
         places.disconnect(peer.uid)
-        hasLoggedLimit = false
         onDismissal?()
     }
 

@@ -3,15 +3,35 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    init(_ outcome: ReloadOutcome) {
+    /// Makes the reply.
+    ///
+    /// - Parameter hidesSecrets: true if the caller chose the files of the secrets: the daemon may
+    ///   read files that the caller may not.
+    init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,
-            problems: outcome.problems.map(SettingsComplaint.init),
+            problems: outcome.problems.map { problem in
+                let isHidden = hidesSecrets && problem.describesSecret
+                return SettingsComplaint(isHidden ? problem.withoutReason : problem)
+            },
             warnings: outcome.warnings.map(SettingsComplaint.init),
             changes: outcome.changes.map(SettingChange.init),
             needsRestart: outcome.needsRestart,
             removedAnswers: outcome.removedAnswers,
             notes: outcome.notes.isEmpty ? nil : outcome.notes
+        )
+    }
+}
+
+extension SettingsProblem {
+    /// The problem without facts about the content of a secret's file.
+    fileprivate var withoutReason: SettingsProblem {
+        SettingsProblem(
+            file: file,
+            line: line,
+            column: column,
+            message: "the secret is not valid",
+            hint: "for the reason, run `httpdnsd --config FILE --check` as root"
         )
     }
 }

@@ -8,7 +8,7 @@ internal import Net
 
 extension StatusReply {
     @ServiceLoop
-    init(_ state: DaemonState, uptimeSeconds: Int, now: Instant) {
+    init(_ state: DaemonState, _ resolvConf: ResolvConf, uptimeSeconds: Int, now: Instant) {
         let vendors = state.vendors.map {
             VendorStatus($0.settings, $0.client.statistics, now: now)
         }
@@ -48,7 +48,7 @@ extension StatusReply {
         network = NetworkStats(state.network, now: now)
         state.accelerator.collect()
         acceleration = state.accelerator.status
-        resolvConf = ResolvConf(pointingAt: state.listeners.map(\.address))
+        self.resolvConf = resolvConf
         self.problems = problems
     }
 }

@@ -20,8 +20,17 @@ package final class ControlHandler: ControlHandling {
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
 
-    package init(_ daemon: any ManagedDaemon) {
+    /// Compares resolv.conf(5) with the listen addresses; may block on the disk.
+    private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
+
+    package init(
+        _ daemon: any ManagedDaemon,
+        readResolvConf: @escaping @Sendable ([SocketAddress]) -> ResolvConf = {
+            ResolvConf(pointingAt: $0)
+        }
+    ) {
         self.daemon = daemon
+        self.readResolvConf = readResolvConf
         clocks = daemon.state.clocks
         start = clocks.now()
         zeroAt = start
@@ -32,7 +41,14 @@ package final class ControlHandler: ControlHandling {
     // MARK: - Reading
 
     package func status() async throws(MethodError) -> StatusReply {
-        StatusReply(daemon.state, uptimeSeconds: seconds(since: start), now: clocks.now())
+        let addresses = daemon.state.listeners.map(\.address)
+        let resolvConf = await offLoop { [readResolvConf] in readResolvConf(addresses) }
+        return StatusReply(
+            daemon.state,
+            resolvConf,
+            uptimeSeconds: seconds(since: start),
+            now: clocks.now()
+        )
     }
 
     package func stats(reset: Bool) async throws(MethodError) -> StatsReply {
@@ -171,7 +187,10 @@ package final class ControlHandler: ControlHandling {
     }
 
     package func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
-        ReloadReply(await daemon.check(request.text.map { ($0, request.file ?? "text") }))
+        ReloadReply(
+            await daemon.check(request.text.map { ($0, request.file ?? "text") }),
+            hidesSecrets: request.text != nil
+        )
     }
 
     // MARK: - Arguments

@@ -70,6 +70,9 @@ struct SecretError: Error, Hashable {
 
     /// True if the secret is a credential, and the process has none.
     var isUnavailable = false
+
+    /// True if the reason is the content of the file or its length.
+    var describesContent = false
 }
 
 // MARK: - Secrets
@@ -109,12 +112,15 @@ extension SettingsEnvironment {
         } catch {
             throw SecretError(
                 message: "\(path) \(error.reason)",
-                hint: error == .openToTheWorld ? "run `chmod o= \(path)`" : nil
+                hint: error == .openToTheWorld ? "run `chmod o= \(path)`" : nil,
+                describesContent: error == .tooLong(limit: Self.maximumSecretOctets)
             )
         }
         if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
         if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
-        guard !octets.isEmpty else { throw SecretError(message: "\(path) is empty") }
+        guard !octets.isEmpty else {
+            throw SecretError(message: "\(path) is empty", describesContent: true)
+        }
         return SecretSetting(wiping: &octets, source: source)
     }
 }

@@ -13,7 +13,7 @@ extension SettingsKind where Value == SecretSetting {
             read: { node, key, reading in
                 guard let secret = any.read(node, key, &reading) else { return nil }
                 guard let message = complaint(secret.value) else { return secret }
-                reading.report(node.place, "`\(key.shown)`: \(message)")
+                reading.report(node.place, "`\(key.shown)`: \(message)", describesSecret: true)
                 return nil
             },
             write: any.write,
@@ -35,7 +35,12 @@ extension SettingsKind where Value == SecretSetting {
                 } catch {
                     guard error.isUnavailable, reading.environment.passesOverCredentials else {
                         let message = "`\(key.shown)`: \(error.message)"
-                        reading.report(node.place, message, hint: error.hint)
+                        reading.report(
+                            node.place,
+                            message,
+                            hint: error.hint,
+                            describesSecret: error.describesContent
+                        )
                         return nil
                     }
                     reading.warn(

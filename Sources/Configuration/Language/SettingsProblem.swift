@@ -39,6 +39,9 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     /// Hint for a correction, such as "did you mean `listen`?".
     package var hint: String?
 
+    /// True if the message or the hint depends on the content of a secret's file.
+    package var describesSecret = false
+
     package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
         self.file = file
         self.line = line

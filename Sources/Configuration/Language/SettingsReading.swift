@@ -90,12 +90,19 @@ extension SettingsReading {
 // MARK: - Problems
 
 extension SettingsReading {
-    mutating func report(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
+    mutating func report(
+        _ place: YAMLPlace,
+        _ message: String,
+        hint: String? = nil,
+        describesSecret: Bool = false
+    ) {
         guard !isFull else {
             furtherProblems += 1
             return
         }
-        problems.append((place, problem(place, message, hint: hint)))
+        var problem = problem(place, message, hint: hint)
+        problem.describesSecret = describesSecret
+        problems.append((place, problem))
     }
 
     var isFull: Bool { problems.count >= Self.maximumProblems }

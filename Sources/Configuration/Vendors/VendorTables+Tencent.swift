@@ -298,7 +298,8 @@ extension TencentSettings {
             }
             reading.report(
                 reading.place(of: "\(path).token"),
-                "the token is not a decimal number"
+                "the token is not a decimal number",
+                describesSecret: true
             )
         } else if let count = key?.value.count {
             let right = channel == .aes ? 16 : 8
@@ -309,7 +310,8 @@ extension TencentSettings {
                     + " \(right)",
                 hint: channel == .des && count > right
                     ? "other programs silently use the first 8 octets: keep only these"
-                    : nil
+                    : nil,
+                describesSecret: true
             )
         }
     }

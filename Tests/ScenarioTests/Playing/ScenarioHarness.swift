@@ -24,7 +24,7 @@ final class ScenarioHarness {
     let network: Network
 
     private let settings: Settings
-    private let daemon: Daemon
+    let daemon: Daemon
 
     /// Cache size of a scenario in octets.
     private static let cacheOctets = 1 << 20

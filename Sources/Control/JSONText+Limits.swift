@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension JSONText {
+    /// Checks the nesting and the number of values of a message, before it is decoded.
+    ///
+    /// ``JSONValue`` tries several types per value, and each failed attempt creates an error with
+    /// its coding path, so the time of decoding grows with the cube of the nesting.  Text that is
+    /// not JSON may pass; the parser refuses it before it decodes a value.
+    ///
+    /// - Parameter maximumValues: limit of values; an empty list or object counts as two.
+    /// - Throws: `malformed` if the text is nested deeper than ``ControlLimits/nesting`` or has too
+    ///   many values.
+    static func checkSize(
+        of octets: [UInt8],
+        maximumValues: Int = .max
+    ) throws(ProtocolError) {
+        var depth = 0
+        var values = 1
+        var isInString = false
+        var isEscaped = false
+        for octet in octets {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else {
+                    isEscaped = octet == UInt8(ascii: "\\")
+                    isInString = octet != UInt8(ascii: "\"")
+                }
+                continue
+            }
+            switch octet {
+            case UInt8(ascii: "\""):
+                isInString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                values += 1
+                guard depth <= ControlLimits.nesting else {
+                    throw .malformed(reason: "nested deeper than \(ControlLimits.nesting) levels")
+                }
+            case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                depth -= 1
+            case UInt8(ascii: ","):
+                values += 1
+            default:
+                continue
+            }
+            guard values <= maximumValues else {
+                throw .malformed(reason: "more than \(maximumValues) values")
+            }
+        }
+    }
+}
