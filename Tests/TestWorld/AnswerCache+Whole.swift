@@ -36,6 +36,17 @@ extension AnswerCache {
         return sweep.count
     }
 
+    /// Collects the hits of all copies.
+    package func collectMirroredHits() -> [MirroredHits] {
+        var (hits, next) = collectMirroredHits(from: 0)
+        while let position = next {
+            let step = collectMirroredHits(from: position)
+            hits += step.hits
+            next = step.next
+        }
+        return hits
+    }
+
     /// Stores all entries of a snapshot; stores none if the file is damaged.
     package func restore(
         _ file: [UInt8],
