@@ -52,12 +52,19 @@ extension AnswerCache {
         _ file: [UInt8],
         now: Instant,
         wallTime: UInt64,
+        selecting selection: @escaping SnapshotReader.Selection = { _ in { _ in true } },
         believing believes: @escaping (String) -> Bool = { _ in false },
         serverNumber: (String) -> UInt16
     ) throws(SnapshotError) -> SnapshotSummary {
         var checker = SnapshotReader(into: nil, now: now, wallTime: wallTime, believing: believes)
         try checker.readAll(file) { _ in 0 }
-        var reader = SnapshotReader(into: self, now: now, wallTime: wallTime, believing: believes)
+        var reader = SnapshotReader(
+            into: self,
+            now: now,
+            wallTime: wallTime,
+            selecting: selection,
+            believing: believes
+        )
         return try reader.readAll(file, serverNumber)
     }
 }
