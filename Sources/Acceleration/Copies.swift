@@ -16,6 +16,9 @@ struct Copies: ~Copyable {
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
+    /// Number of idle copies that the current pass may still return.
+    var idleLeft = 0
+
     /// Families that are answered when nothing suspends the program, and the number of suspensions.
     var families: UInt32 = 0
     var holders = 0

@@ -22,7 +22,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     /// Size of the buffer for the log of the BPF verifier, in octets.
     private static let logOctets = 1 << 16
 
-    /// Maximum number of idle copies returned at a time.
+    /// Maximum number of idle copies returned in one pass.
     private static let mostIdle = 4096
 
     /// Loads the program, with space for `entries` answers.
@@ -220,18 +220,23 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.isChanging = false }
     }
 
-    package func newHits() -> (hits: [MirroredHits], idle: [MirroredHits]) {
+    package func newHits(from position: Int, count: Int) -> MirroredHitStride {
         copies.withLock { copies in
-            var idle: [MirroredHits] = []
-            let isFull = copies.isFull
-            for slot in copies.slots.indices where copies.slots[slot].isUsed {
+            if position == 0 { copies.idleLeft = copies.isFull ? Self.mostIdle : 0 }
+            var stride = MirroredHitStride()
+            let end = min(position + count, copies.slots.count)
+            for slot in min(position, end)..<end where copies.slots[slot].isUsed {
                 let wasHit = collect(UInt32(slot), &copies)
-                if isFull, !wasHit, idle.count < Self.mostIdle {
-                    idle.append(copies.slots[slot].of)
+                if !wasHit, copies.idleLeft > 0 {
+                    copies.idleLeft -= 1
+                    stride.idle.append(copies.slots[slot].of)
                 }
             }
-            defer { copies.hits.removeAll() }
-            return (copies.hits, idle)
+            // Hits of removed copies come first, and may be more than `count`.
+            stride.hits = Array(copies.hits.suffix(count))
+            copies.hits.removeLast(stride.hits.count)
+            if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
+            return stride
         }
     }
 

@@ -32,9 +32,25 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Reverts one call of `suspend`.
     func resume()
 
-    /// Returns the hits since the last call, and the copies without a hit since then if space is
+    /// Returns the new hits of at most `count` copies, and those of them without a hit if space is
     /// short.
-    func newHits() -> (hits: [MirroredHits], idle: [MirroredHits])
+    ///
+    /// - Parameter position: 0 to start a pass over all copies, then `next` of the call before.
+    func newHits(from position: Int, count: Int) -> MirroredHitStride
+}
+
+/// New hits of some copies.
+package struct MirroredHitStride: Sendable {
+    package var hits: [MirroredHits] = []
+
+    /// Copies without a hit that should make space for others.
+    package var idle: [MirroredHits] = []
+
+    /// Position for the next call; nil at the end of the pass.
+    package var next: Int?
+
+    /// Creates an empty stride, the end of a pass.
+    package init() {}
 }
 
 /// Fields of a copied entry, without its octets.
@@ -198,14 +214,16 @@ extension AnswerTable {
         return nil
     }
 
-    /// Adds the hits of a copy to its entry.
-    ///
-    /// - Returns: The name in wire form, if the entry or its replacement still exists.
-    mutating func note(_ hits: MirroredHits) -> [UInt8]? {
+    /// Adds the hits of a copy to its server and, if it still exists, to its entry.
+    mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
-        guard let reference = mirrored(hits) else { return nil }
+        guard let reference = mirrored(hits) else { return }
         ring[reference].demand.noteHits(hits.times)
-        return name(reference)?.octets
+    }
+
+    /// Returns the name in wire form, if the entry of the copy or its replacement still exists.
+    func name(of hits: MirroredHits) -> [UInt8]? {
+        mirrored(hits).flatMap { name($0)?.octets }
     }
 
     mutating func drop(_ idle: MirroredHits) {
@@ -234,29 +252,45 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Collects the hits from copies, with the names of entries that still exist.
+    /// Collects the hits of at most 256 copies: one step of a pass.
     ///
-    /// Call this function periodically: until then, statistics and demand lack these hits.
-    package func collectMirroredHits() -> [(hits: MirroredHits, name: [UInt8]?)] {
-        guard let mirror = withTable({ $0.mirror }) else { return [] }
-        let (hits, idle) = mirror.newHits()
-        var noted: [(hits: MirroredHits, name: [UInt8]?)] = []
-        noted.reserveCapacity(hits.count)
-        // In strides, to keep the lock times short.
-        for start in Swift.stride(from: 0, to: hits.count, by: 128) {
-            withTable { table in
-                for hit in hits[start..<min(start + 128, hits.count)] {
-                    noted.append((hit, table.note(hit)))
-                }
-            }
+    /// Run a pass periodically: until then, statistics and demand lack these hits.
+    ///
+    /// - Parameter position: 0 to start a pass, then `next` of the step before; nil at the end.
+    package func collectMirroredHits(
+        from position: Int
+    ) -> (hits: [MirroredHits], next: Int?) {
+        guard let mirror = withTable({ $0.mirror }) else { return ([], nil) }
+        let stride = mirror.newHits(from: position, count: Self.stride)
+        // In parts, to keep the lock times short.
+        stride.hits.inParts(of: 128) { hits in
+            withTable { table in for hit in hits { table.note(hit) } }
         }
-        for start in Swift.stride(from: 0, to: idle.count, by: 32) {
-            withTable { table in
-                for copy in idle[start..<min(start + 32, idle.count)] { table.drop(copy) }
-            }
+        stride.idle.inParts(of: 32) { copies in
+            withTable { table in for copy in copies { table.drop(copy) } }
         }
-        // The next store finds out again if there is space.
-        withTable { table in table.acceptsOffers = table.mirror != nil }
-        return noted
+        if stride.next == nil {
+            // The next store finds out again if there is space.
+            withTable { table in table.acceptsOffers = table.mirror != nil }
+        }
+        return (stride.hits, stride.next)
+    }
+
+    /// Returns the name of each copy in wire form; nil if its entry no longer exists.
+    package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
+        var names: [[UInt8]?] = []
+        copies.inParts(of: 64) { copies in
+            names += withTable { table in copies.map { table.name(of: $0) } }
+        }
+        return names
+    }
+}
+
+extension Array {
+    /// Calls `body` for slices of at most `count` elements.
+    fileprivate func inParts(of count: Int, _ body: (ArraySlice<Element>) -> Void) {
+        for start in Swift.stride(from: 0, to: self.count, by: count) {
+            body(self[start..<Swift.min(start + count, self.count)])
+        }
     }
 }

@@ -8,10 +8,12 @@ internal import DNSWire
 internal import Frontend
 internal import Logging
 internal import Net
+internal import Resolver
 
 /// Acceleration: lets the kernel answer cached queries from loopback clients.
 ///
-/// Answers of the kernel are counted once a second, and before counters are read.
+/// Answers of the kernel are counted once a second, in steps, because a client can use all copies.
+/// Before counters are read, those of the first copies are counted.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
@@ -45,6 +47,9 @@ final class Accelerator: ManagedAccelerator {
 
     /// Maximum records per collection, for the most frequent questions.
     private static let mostRecords = 256
+
+    /// Maximum steps of `collect`, which covers 256 copies in each: about 2 ms.
+    private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
         self.cache = cache
@@ -109,8 +114,15 @@ final class Accelerator: ManagedAccelerator {
         self.kernel = kernel
         if let latest { go(by: latest.settings, at: latest.addresses) }
         cache.setMirror(kernel)
-        sweeping = ServiceLoop.task { [clocks] in
-            while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil { self.collect() }
+        sweeping = startCollecting()
+    }
+
+    /// Starts to count the answers of the kernel, until the task is cancelled.
+    func startCollecting() -> Task<Void, Never> {
+        ServiceLoop.task { [clocks] in
+            while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
+                await self.collectAll()
+            }
         }
     }
 
@@ -119,7 +131,9 @@ final class Accelerator: ManagedAccelerator {
         guard let kernel else { return }
         sweeping?.cancel()
         kernel.suspend()
-        collect()
+        var pass = Pass()
+        while step(&pass) {}
+        record(pass)
         cache.setMirror(nil)
     }
 
@@ -145,27 +159,62 @@ final class Accelerator: ManagedAccelerator {
     package func suspended(while body: () async throws -> Void) async rethrows {
         kernel?.suspend()
         defer { kernel?.resume() }
-        collect()
+        await collectAll()
         try await body()
     }
 
     // MARK: - Counting
 
-    /// Adds the kernel's answers since the last call to counters and recent queries.
+    /// Counts the new answers of the kernel from the first 4,096 copies.
     package func collect() {
-        guard kernel != nil else { return }
-        var noted = cache.collectMirroredHits()
-        for (hits, _) in noted {
+        var pass = Pass()
+        for _ in 0..<Self.mostSteps {
+            guard step(&pass) else { break }
+        }
+        record(pass)
+    }
+
+    /// Counts all new answers of the kernel, with a pause after each step.
+    private func collectAll() async {
+        var pass = Pass()
+        while step(&pass) { await clocks.pause() }
+        record(pass)
+    }
+
+    /// A pass over the copies.
+    private struct Pass {
+        var position = 0
+
+        /// The copies with the most hits so far.
+        var most: [MirroredHits] = []
+
+        /// Keeps the `count` copies with the most hits.
+        mutating func keep(_ count: Int) {
+            guard most.count > count else { return }
+            most.sort { $0.times > $1.times }
+            most.removeLast(most.count - count)
+        }
+    }
+
+    /// Counts the new answers from some copies; returns true if the pass is not complete.
+    private func step(_ pass: inout Pass) -> Bool {
+        let (found, next) = cache.collectMirroredHits(from: pass.position)
+        for hits in found {
             let outcome = QueryOutcome(rcode: UInt16(hits.rcode), isEmpty: hits.isEmpty)
             counters.count(.cache, outcome, .udp, times: hits.times)
             counters.hitLatency.note(Self.latency, times: hits.times)
         }
-        if noted.count > Self.mostRecords {
-            noted.sort { $0.hits.times > $1.hits.times }
-            noted.removeLast(noted.count - Self.mostRecords)
-        }
+        pass.most += found
+        pass.keep(Self.mostRecords)
+        guard let next else { return false }
+        pass.position = next
+        return true
+    }
+
+    /// Adds the answers of a pass to the recent queries.
+    private func record(_ pass: Pass) {
         let now = clocks.now()
-        for (hits, name) in noted {
+        for (hits, name) in zip(pass.most, cache.names(of: pass.most)) {
             if let name { recent.note(hits, name: name, at: now) }
         }
     }

@@ -284,6 +284,25 @@ extension Resolver {
     }
 }
 
+// MARK: - Snapshots
+
+extension Resolver {
+    /// Returns the rule for answers of a cache snapshot under the current settings.
+    ///
+    /// - Parameter vendors: texts of the vendors' settings that determine their answers, by name.
+    package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
+        SnapshotValidity(
+            routes: routes,
+            standard: NameSources(nil, plan),
+            sources: routes.examples.map { NameSources($0, plan) },
+            answers: plan.answers,
+            vendors: vendors,
+            origins: origins,
+            overridden: overridden
+        )
+    }
+}
+
 // MARK: - Taking over
 
 extension Resolver {

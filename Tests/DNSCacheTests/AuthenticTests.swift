@@ -81,7 +81,7 @@ struct AuthenticTests {
         )
         old.insert(try .addresses("c.example.com", ttl: 300, source: .upstream, server: 1))
         let file = old.snapshot()
-        #expect(file[8...9] == [0, 2])
+        #expect(file[8...9] == [0, 3])
         let new = Life()
         let summary = try new.cache.restore(
             file,
@@ -113,7 +113,7 @@ struct AuthenticTests {
         var strange = old.snapshot()
         strange[9] = 1
         #expect(throws: SnapshotError.self) { try Life().load(strange) }
-        strange[9] = 3
-        #expect(throws: SnapshotError.version(3, at: 8)) { try Life().load(strange) }
+        strange[9] = 4
+        #expect(throws: SnapshotError.version(4, at: 8)) { try Life().load(strange) }
     }
 }

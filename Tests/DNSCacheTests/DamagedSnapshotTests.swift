@@ -12,7 +12,7 @@ struct DamagedSnapshotTests {
         let life = Life()
         life.insert(try .addresses("a.example", [1, 2], server: 3, staleWindow: 60))
         life.insert(try .denial("b.example"))
-        return life.snapshot()
+        return life.snapshot(digests: ["routes": 0x0102_0304_0506_0708, "": 1])
     }
 
     /// Returns the error of a file, and checks that nothing of it was loaded.
@@ -180,10 +180,21 @@ struct DamagedSnapshotTests {
     private static let shapes: [(String, [UInt8], SnapshotError)] = [
         ("nothing", [], .truncated(at: 0)),
         ("another format", Array("PK".utf8), .notASnapshot(at: 0)),
-        ("a later version", SnapshotFormat.mark + [0, 3], .version(3, at: 8)),
+        ("a later version", SnapshotFormat.mark + [0, 4], .version(4, at: 8)),
         ("no header", prologue + names, .strangeBlock(at: 10)),
         ("two headers", prologue + header + header, .strangeBlock(at: 27)),
         ("a short header", prologue + SnapshotFormat.block(.header, [1]), .badBlock(at: 10)),
+        (
+            "digests in a version without them",
+            prologue + SnapshotFormat.block(.header, [UInt8](repeating: 0, count: 17)),
+            .badBlock(at: 10)
+        ),
+        (
+            "a digest without its name",
+            SnapshotFormat.mark + [0, 3]
+                + SnapshotFormat.block(.header, [UInt8](repeating: 0, count: 16)),
+            .badBlock(at: 35)
+        ),
         (
             "a long end",
             prologue + header + SnapshotFormat.block(.end, [UInt8](repeating: 0, count: 9)),

@@ -38,9 +38,16 @@ private final class Notebook: AnswerMirror, @unchecked Sendable {
 
     func resume() { suspensions.now -= 1 }
 
-    func newHits() -> (hits: [MirroredHits], idle: [MirroredHits]) {
-        defer { (hits, idle) = ([], []) }
-        return (hits, idle)
+    func newHits(from position: Int, count: Int) -> MirroredHitStride {
+        var stride = MirroredHitStride()
+        let end = min(position + count, hits.count)
+        stride.hits = Array(hits[position..<end])
+        stride.next = end < hits.count ? end : nil
+        if stride.next == nil {
+            stride.idle = idle
+            (hits, idle) = ([], [])
+        }
+        return stride
     }
 
     private func key(_ name: RawSpan, _ type: UInt16, _ variant: AnswerVariant) -> String {
@@ -184,8 +191,8 @@ struct MirrorTests {
         hits.times = 40
         mirror.hits = [hits]
         let noted = cache.collectMirroredHits()
-        #expect(noted.count == 1)
-        #expect(noted.first?.name == ("www.example.com" as Name).octets)
+        #expect(noted == [hits])
+        #expect(cache.names(of: noted) == [("www.example.com" as Name).octets])
         let entry = try #require(
             cache.entries(named: "www.example.com", type: nil, now: origin).first
         )

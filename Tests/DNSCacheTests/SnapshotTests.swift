@@ -28,15 +28,28 @@ struct Life {
     }
 
     /// Returns the blocks of a snapshot.
-    func blocks(at seconds: Double = 0, wallTime: UInt64 = 1_000_000) -> [[UInt8]] {
-        var writer = SnapshotWriter(of: cache, now: at(seconds), wallTime: wallTime)
+    func blocks(
+        at seconds: Double = 0,
+        wallTime: UInt64 = 1_000_000,
+        digests: [String: UInt64] = [:]
+    ) -> [[UInt8]] {
+        var writer = SnapshotWriter(
+            of: cache,
+            now: at(seconds),
+            wallTime: wallTime,
+            digests: digests
+        )
         var blocks: [[UInt8]] = []
         while let block = writer.next({ "server \($0)" }) { blocks.append(block) }
         return blocks
     }
 
-    func snapshot(at seconds: Double = 0, wallTime: UInt64 = 1_000_000) -> [UInt8] {
-        Array(blocks(at: seconds, wallTime: wallTime).joined())
+    func snapshot(
+        at seconds: Double = 0,
+        wallTime: UInt64 = 1_000_000,
+        digests: [String: UInt64] = [:]
+    ) -> [UInt8] {
+        Array(blocks(at: seconds, wallTime: wallTime, digests: digests).joined())
     }
 
     /// Loads a snapshot with the server labels above.
@@ -93,6 +106,29 @@ struct SnapshotTests {
         #expect(try new.ask(Asked(name: www))?.ttls == [230, 230, 230])
         #expect(try new.ask(Asked(name: "no.example.com"))?.message.rcode == .nxDomain)
         #expect(new.faults == [])
+    }
+
+    @Test
+    func `answers are selected by the digests in the file`() throws {
+        let (old, new) = (Life(), Life())
+        old.insert(try .addresses(www, [1]))
+        old.insert(try .denial("no.example.com"))
+        let written: [String: UInt64] = ["routes": 0x0102_0304_0506_0708, "": 1]
+        var digests: [[String: UInt64]] = []
+        let summary = try new.cache.restore(
+            old.snapshot(digests: written),
+            now: new.origin,
+            wallTime: 1_000_000,
+            selecting: {
+                digests.append($0)
+                return { $0.question.name == www }
+            },
+            serverNumber: { _ in 1 }
+        )
+        #expect(digests == [written])
+        #expect(summary.entries == 2)
+        #expect(summary.restored == 1)
+        #expect(new.entry(www) != nil)
     }
 
     @Test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Acceleration
 import DNSCache
+import DNSWire
+import Frontend
 import Net
 import TestWorld
 import Testing
@@ -45,5 +47,74 @@ struct AcceleratorTests {
     @Test
     func `required refuses to start`() async throws {
         await #expect(throws: StartError.self) { try await start(.required) }
+    }
+}
+
+/// A mirror with copies that all have one hit in each pass.
+private final class BusyMirror: AnswerMirror {
+    static let copies = 5_000
+
+    func store(
+        _ answer: MirroredAnswer,
+        name: RawSpan,
+        ttlOffsets: RawSpan,
+        sections: RawSpan
+    ) -> Bool { false }
+
+    func remove(name: RawSpan, type: UInt16, variant: AnswerVariant) {}
+
+    func change(_ changes: () -> Void) { changes() }
+
+    func suspend() {}
+
+    func resume() {}
+
+    func newHits(from position: Int, count: Int) -> MirroredHitStride {
+        let end = min(position + count, Self.copies)
+        var hits = MirroredHits()
+        hits.times = 1
+        var stride = MirroredHitStride()
+        stride.hits = Array(repeating: hits, count: end - position)
+        stride.next = end < Self.copies ? end : nil
+        return stride
+    }
+}
+
+@Suite("Counting of the kernel's answers")
+@ServiceLoop
+struct KernelHitsTests {
+    private let hours = TestClock()
+    private let cache: AnswerCache
+    private let accelerator: Accelerator
+
+    init() {
+        cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
+        cache.setMirror(BusyMirror())
+        accelerator = Accelerator(cache, clocks: hours.clocks, logger: LogRecorder().logger)
+    }
+
+    private var counted: UInt64 {
+        var sum = LatencySum()
+        accelerator.counters.hitLatency.add(to: &sum)
+        return sum.count
+    }
+
+    @Test
+    func `a pass over many copies pauses after each step`() async {
+        let collecting = accelerator.startCollecting()
+        defer { collecting.cancel() }
+        await hours.rest()
+        #expect(counted == 0)
+        for steps in 1...20 {
+            hours.advance(by: 1)
+            await hours.rest()
+            #expect(counted == min(UInt64(steps) * 256, UInt64(BusyMirror.copies)))
+        }
+    }
+
+    @Test
+    func `a reader of counters waits for a bounded number of copies`() {
+        accelerator.collect()
+        #expect(counted == 4_096)
     }
 }

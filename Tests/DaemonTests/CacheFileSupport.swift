@@ -12,16 +12,32 @@ import TestWorld
 @ServiceLoop
 final class Run {
     let cache: AnswerCache
-    let origins = AnswerSourceRegistry()
+    let resolver: Resolver
+    var origins: AnswerSourceRegistry { resolver.origins }
     let hours: TestClock
     let diary = LogRecorder()
     let file: CacheFile
     var hot: [HotEntry]?
 
-    init(_ path: String, _ hours: TestClock, size: Int = 1 << 20) {
+    init(_ path: String, _ hours: TestClock, size: Int = 1 << 20, routes: RouteTable = RouteTable())
+    {
         cache = AnswerCache(limit: size, origin: hours.now, seed: 5)
         self.hours = hours
-        file = CacheFile(path, of: cache, origins, clocks: hours.clocks, logger: diary.logger)
+        resolver = Resolver(
+            routes: routes,
+            standard: nil,
+            policy: TTLPolicy(),
+            cache: cache,
+            clocks: hours.clocks
+        )
+        file = CacheFile(
+            path,
+            of: cache,
+            resolver.origins,
+            clocks: hours.clocks,
+            logger: diary.logger
+        )
+        file.validity = { [resolver] in resolver.snapshotValidity(vendors: [:]) }
         file.onLoad = { [weak self] in self?.hot = $0 }
     }
 

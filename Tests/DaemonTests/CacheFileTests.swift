@@ -185,10 +185,44 @@ struct CacheFileTests {
         }
         let run = Run(path, hours)
         let printer = try Name("printer.example.com")
-        run.file.start { $0.name == printer }
+        run.resolver.use(
+            HostsTable(records: [(printer, [IPAddress.v4(IPv4Address(value: 0xC0A8_0107))])])
+        )
+        run.file.start()
         await hours.rest()
         #expect(try run.entry("printer.example.com") == nil)
         #expect(try run.entry("www.example.com") != nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `answers of a source that the settings no longer use are not loaded`() async throws {
+        try await life { try $0.insert("www.example.com", server: "v\tv/192.0.2.1:443") }
+        var routes = RouteTable()
+        let route = Route(
+            place: "test:1",
+            vendors: [],
+            upstreams: nil,
+            fallsBack: true,
+            allowsPrivateAnswers: false
+        )
+        routes.add(route, for: [.suffix(try Name("example.com"))], except: [])
+        let run = Run(path, hours, routes: routes)
+        await run.start()
+        #expect(run.cache.numbers.entries == 0)
+        #expect(run.diary.all.first?.hasPrefix("notice: cache: entries restored: 0 ") == true)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a snapshot from the middle of a change has no digests`() async throws {
+        try await life { run in
+            run.file.validity = { nil }
+            try run.insert("www.example.com")
+        }
+        let run = Run(path, hours)
+        await run.start()
+        #expect(run.cache.numbers.entries == 0)
     }
 
     // MARK: - Damage

@@ -27,12 +27,12 @@ private enum Writer {
             origins: AnswerSourceRegistry()
         )
         try file.file.removeLeftover()
-        _ = try file.write(at: CacheSnapshotFile.Moment(.system), StopSign())
+        _ = try file.write(at: CacheSnapshotFile.Moment(.system), nil, StopSign())
         _ = try WorkerThread(named: "killer") {
             for _ in 0..<looks { access(path, F_OK) }
             kill(getpid(), SIGKILL)
         }
-        while true { _ = try file.write(at: CacheSnapshotFile.Moment(.system), StopSign()) }
+        while true { _ = try file.write(at: CacheSnapshotFile.Moment(.system), nil, StopSign()) }
     }
 }
 
@@ -62,7 +62,7 @@ struct KilledWriterTests {
                 cache: cache,
                 origins: AnswerSourceRegistry()
             )
-            let loaded = try file.load(at: CacheSnapshotFile.Moment(.system), StopSign())
+            let loaded = try file.load(at: CacheSnapshotFile.Moment(.system), nil, StopSign())
             #expect(loaded?.summary.restored == UInt64(Writer.entries), "\(round)")
         }
         #expect(inTheMiddle > 0, "some writers were killed during a write")

@@ -162,3 +162,31 @@ struct ManualTests {
         }
     }
 }
+
+@Suite("Memory limits")
+struct MemoryLimitTests {
+    /// Returns `MemoryMax` of a unit file in MiB.
+    private func limit(_ file: String) throws -> Int {
+        let found = try Repository.text("systemd/\(file)").matches(of: #"^MemoryMax=(\d+)M$"#)
+        return try #require(found.first.flatMap { Int($0[1]) })
+    }
+
+    @Test("the units allow the sum of the table in docs/reliability.md")
+    func sum() throws {
+        let page = try Repository.text("docs/reliability.md")
+        let part = try #require(page.matches(of: #"(?s)^## Memory limits\n(.*?)^## "#).first)[1]
+        let rows = try part.matches(of: #"^\| (.*) \| [^|]* \| [^|]* \| ([^|]*\d[^|]*) \|$"#)
+        #expect(rows.count > 20)
+        var sums = (plain: 0, accelerated: 0)
+        for row in rows {
+            let most = try row[2].matches(of: #"\d+"#).compactMap { Int($0[0]) }.max() ?? 0
+            sums.accelerated += most
+            if !row[1].contains("with acceleration only") { sums.plain += most }
+        }
+        #expect(
+            part.contains("is \(sums.plain) MiB, and \(sums.accelerated) MiB with acceleration")
+        )
+        #expect(try sums.plain < limit("httpdnsd.service"))
+        #expect(try sums.accelerated < limit("httpdnsd-accelerate.conf"))
+    }
+}

@@ -93,25 +93,78 @@ struct ReloadInvalidationTests {
             _ type: RecordType,
             from giver: String,
             after vendor: String? = nil,
+            address: IPv4Address = IPv4Address(value: 0xC000_0201),
             _ origins: AnswerSourceRegistry
-        ) {
+        ) throws {
             let isVendor = clients[giver] != nil
             let number =
                 isVendor
                 ? origins.number("\(giver)/192.0.2.1", vendor: giver)
                 : origins.number("\(giver)/scripted", vendor: vendor)
+            let question = Question(name: name, type: type)
+            let data: RecordData? =
+                switch type {
+                case .a: .a(address)
+                case .aaaa: .aaaa(IPv6Address(high: 0x2001_0DB8_0000_0000, low: 1))
+                default: nil
+                }
+            let records = data.map { [Record(name: name, ttl: 300, data: $0)] } ?? []
             cache.insert(
                 CachedAnswer(
-                    question: Question(name: name, type: type),
+                    question: question,
                     variant: .any,
                     rcode: .noError,
-                    sections: .empty,
+                    sections: try AnswerSections(question: question, answers: records),
                     lifetime: 300,
                     source: isVendor ? .vendor : .upstream,
                     server: number
                 ),
                 now: world.now
             )
+        }
+
+        /// Stores the answers of `all`.
+        func fill(_ resolver: Resolver) throws {
+            let origins = resolver.origins
+            try store("a.example.com", .a, from: "a", origins)
+            try store("b.example.com", .a, from: "b", origins)
+            try store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
+            try store("mx.example.com", .mx, from: "one", origins)
+            try store("svc.example.com", .https, from: "one", origins)
+            try store("www.example.org", .a, from: "one", origins)
+        }
+
+        /// Returns a snapshot of the cache with the digests of these settings.
+        func snapshot(_ validity: SnapshotValidity?, _ origins: AnswerSourceRegistry) -> [UInt8] {
+            var writer = SnapshotWriter(
+                of: cache,
+                now: world.now,
+                wallTime: 0,
+                digests: validity?.digests ?? [:]
+            )
+            var file: [UInt8] = []
+            while let block = writer.next(origins.label) { file += block }
+            return file
+        }
+
+        /// Returns the answers that a daemon with these settings restores from a file.
+        func restored(_ file: [UInt8], _ side: Side, same: Set<String>) throws -> Set<String> {
+            cache.remove(.all, now: world.now)
+            let resolver = try resolver(side)
+            let validity = resolver.snapshotValidity(vendors: vendors(same))
+            _ = try cache.restore(
+                file,
+                now: world.now,
+                wallTime: 0,
+                selecting: validity.selection,
+                serverNumber: resolver.origins.number(labelled:)
+            )
+            return left
+        }
+
+        /// Texts of the vendors' settings: those of `same` have not changed.
+        func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
+            Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
         /// The cached answers, as `www.example.com A`.
@@ -132,6 +185,9 @@ struct ReloadInvalidationTests {
         let new: Side
         var same: Set<String>?
         let kept: Set<String>
+
+        /// The answers that survive the change with a restart; nil for `kept`.
+        var restored: Set<String>?
     }
 
     /// The answers in the cache: of vendor `a`, of vendor `b`, of the fallback after `a`, of
@@ -157,7 +213,8 @@ struct ReloadInvalidationTests {
                 testDescription: "a vendor after the others",
                 old: plain,
                 new: change { $0.vendors = ["a", "b", "c"] },
-                kept: forwarded.union(["a.example.com A", "b.example.com A"])
+                kept: forwarded.union(["a.example.com A", "b.example.com A"]),
+                restored: forwarded.union(["a.example.com A"])
             ),
             Case(
                 testDescription: "a vendor before the others",
@@ -175,7 +232,8 @@ struct ReloadInvalidationTests {
                 testDescription: "the vendors in reverse order",
                 old: plain,
                 new: change { $0.vendors = ["b", "a"] },
-                kept: forwarded.union(["b.example.com A", "fallback.example.com AAAA"])
+                kept: forwarded.union(["b.example.com A", "fallback.example.com AAAA"]),
+                restored: forwarded.union(["b.example.com A"])
             ),
             Case(
                 testDescription: "another account of b",
@@ -188,13 +246,15 @@ struct ReloadInvalidationTests {
                 testDescription: "no fallback",
                 old: plain,
                 new: change { $0.fallsBack = false },
-                kept: forwarded
+                kept: forwarded,
+                restored: forwarded.union(["a.example.com A"])
             ),
             Case(
                 testDescription: "private answers allowed",
                 old: plain,
                 new: change { $0.allowsPrivate = true },
-                kept: forwarded
+                kept: forwarded,
+                restored: forwarded.union(["a.example.com A"])
             ),
             Case(
                 testDescription: "to the route's own upstreams",
@@ -212,13 +272,15 @@ struct ReloadInvalidationTests {
                 testDescription: "another standard upstream",
                 old: plain,
                 new: change { $0.standard = ["two"] },
-                kept: ["a.example.com A", "b.example.com A"]
+                kept: ["a.example.com A", "b.example.com A"],
+                restored: ["a.example.com A"]
             ),
             Case(
                 testDescription: "a second standard upstream",
                 old: plain,
                 new: change { $0.standard = ["one", "two"] },
-                kept: all.subtracting(["svc.example.com HTTPS"])
+                kept: all.subtracting(["svc.example.com HTTPS"]),
+                restored: forwarded.union(["a.example.com A"])
             ),
             Case(
                 testDescription: "protection against rebinding",
@@ -242,7 +304,8 @@ struct ReloadInvalidationTests {
                 testDescription: "an exception of the route",
                 old: plain,
                 new: change { $0.except = [.exact("a.example.com")] },
-                kept: all.subtracting(["a.example.com A"])
+                kept: all.subtracting(["a.example.com A"]),
+                restored: forwarded
             ),
         ]
     }
@@ -254,13 +317,7 @@ struct ReloadInvalidationTests {
             let fixture = Fixture()
             let old = try fixture.resolver(change.old)
             let new = try fixture.resolver(change.new, after: old)
-            let origins = old.origins
-            fixture.store("a.example.com", .a, from: "a", origins)
-            fixture.store("b.example.com", .a, from: "b", origins)
-            fixture.store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
-            fixture.store("mx.example.com", .mx, from: "one", origins)
-            fixture.store("svc.example.com", .https, from: "one", origins)
-            fixture.store("www.example.org", .a, from: "one", origins)
+            try fixture.fill(old)
             #expect(fixture.left == Self.all)
             var sweep = new.takeOver(
                 from: old,
@@ -276,6 +333,66 @@ struct ReloadInvalidationTests {
         }
     }
 
+    @Test("a restart restores no answer that a reload would remove")
+    @ServiceLoop
+    func restored() throws {
+        for change in Self.cases {
+            let fixture = Fixture()
+            let old = try fixture.resolver(change.old)
+            try fixture.fill(old)
+            let validity = old.snapshotValidity(vendors: fixture.vendors())
+            let file = fixture.snapshot(validity, old.origins)
+            let same = change.same ?? ["a", "b"]
+            let restored = try fixture.restored(file, change.new, same: same)
+            #expect(restored == change.restored ?? change.kept, "\(change.testDescription)")
+        }
+    }
+
+    @Test("a snapshot without digests is judged by the current settings alone")
+    @ServiceLoop
+    func earlierVersion() throws {
+        let fixture = Fixture()
+        let side = Side(vendors: ["a", "b"])
+        let old = try fixture.resolver(side)
+        try fixture.fill(old)
+        let restored = try fixture.restored(fixture.snapshot(nil, old.origins), side, same: [])
+        #expect(restored == ["mx.example.com MX"])
+    }
+
+    /// 192.168.1.7.
+    private static let inside = IPv4Address(value: 0xC0A8_0107)
+
+    @Test("a restart without a private route removes its private addresses")
+    @ServiceLoop
+    func privateRoute() throws {
+        let fixture = Fixture()
+        var side = Side(upstreams: ["one"])
+        side.answers.rebinding.protects = true
+        let old = try fixture.resolver(side)
+        let (origins, validity) = (old.origins, old.snapshotValidity(vendors: [:]))
+        try fixture.store("nas.example.com", .a, from: "one", address: Self.inside, origins)
+        try fixture.store("www.example.com", .a, from: "one", origins)
+        let file = fixture.snapshot(validity, origins)
+        let both: Set<String> = ["nas.example.com A", "www.example.com A"]
+        #expect(try fixture.restored(file, side, same: []) == both)
+        side.upstreams = nil
+        #expect(try fixture.restored(file, side, same: []) == ["www.example.com A"])
+    }
+
+    @Test("a restart without `private-answers` removes private addresses of vendors")
+    @ServiceLoop
+    func privateVendor() throws {
+        let fixture = Fixture()
+        var side = Side(vendors: ["a"], allowsPrivate: true)
+        let old = try fixture.resolver(side)
+        let (origins, validity) = (old.origins, old.snapshotValidity(vendors: fixture.vendors()))
+        try fixture.store("nas.example.com", .a, from: "a", address: Self.inside, origins)
+        try fixture.store("www.example.com", .a, from: "a", origins)
+        let file = fixture.snapshot(validity, origins)
+        side.allowsPrivate = false
+        #expect(try fixture.restored(file, side, same: ["a", "b"]) == ["www.example.com A"])
+    }
+
     @Test("invalid answers are removed in steps, and newer answers stay")
     @ServiceLoop
     func steps() async throws {
@@ -283,7 +400,7 @@ struct ReloadInvalidationTests {
         let old = try fixture.resolver(Side(vendors: ["a", "b"]))
         let new = try fixture.resolver(Side(vendors: ["b"]), after: old)
         for number in 0..<1_000 {
-            fixture.store(try Name("n\(number).example.com"), .a, from: "a", old.origins)
+            try fixture.store(try Name("n\(number).example.com"), .a, from: "a", old.origins)
         }
         let sweep = try #require(
             new.takeOver(from: old, hosts: HostsTable(), sameVendors: ["a", "b"])
@@ -296,7 +413,7 @@ struct ReloadInvalidationTests {
         )
         await fixture.world.advance(by: .milliseconds(1))
         #expect(fixture.left.isEmpty)
-        fixture.store("late.example.com", .a, from: "b", old.origins)
+        try fixture.store("late.example.com", .a, from: "b", old.origins)
         #expect(try await fixture.world.value(of: operation) == 1_000)
         #expect(fixture.left == ["late.example.com A"])
     }

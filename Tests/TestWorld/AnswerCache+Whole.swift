@@ -36,17 +36,35 @@ extension AnswerCache {
         return sweep.count
     }
 
+    /// Collects the hits of all copies.
+    package func collectMirroredHits() -> [MirroredHits] {
+        var (hits, next) = collectMirroredHits(from: 0)
+        while let position = next {
+            let step = collectMirroredHits(from: position)
+            hits += step.hits
+            next = step.next
+        }
+        return hits
+    }
+
     /// Stores all entries of a snapshot; stores none if the file is damaged.
     package func restore(
         _ file: [UInt8],
         now: Instant,
         wallTime: UInt64,
+        selecting selection: @escaping SnapshotReader.Selection = { _ in { _ in true } },
         believing believes: @escaping (String) -> Bool = { _ in false },
         serverNumber: (String) -> UInt16
     ) throws(SnapshotError) -> SnapshotSummary {
         var checker = SnapshotReader(into: nil, now: now, wallTime: wallTime, believing: believes)
         try checker.readAll(file) { _ in 0 }
-        var reader = SnapshotReader(into: self, now: now, wallTime: wallTime, believing: believes)
+        var reader = SnapshotReader(
+            into: self,
+            now: now,
+            wallTime: wallTime,
+            selecting: selection,
+            believing: believes
+        )
         return try reader.readAll(file, serverNumber)
     }
 }

@@ -201,20 +201,25 @@ extension VendorSettings {
     ///
     /// A new value of a secret from the same source is still the same account.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {
-        guard kind == other.kind, name == other.name else { return false }
-        var tuned = other
-        tuned.timeout = timeout
-        tuned.retriesBeforeSwitch = retriesBeforeSwitch
-        tuned.hedgeAfter = hedgeAfter
-        tuned.returnToPrimaryAfter = returnToPrimaryAfter
-        tuned.caFile = caFile
-        tuned.http = http
-        tuned.proxy = proxy
-        tuned.concurrentCalls = concurrentCalls
-        tuned.callsPerSecond = callsPerSecond
-        tuned.batching = batching
-        tuned.budget = budget
-        return table.write(self).inline == tuned.table.write(tuned).inline
+        name == other.name && answerValues == other.answerValues
+    }
+
+    /// The values that determine answers, as text without values of secrets.
+    package var answerValues: String {
+        let standard = VendorSettings(name: name, place: place)
+        var values = self
+        values.timeout = standard.timeout
+        values.retriesBeforeSwitch = standard.retriesBeforeSwitch
+        values.hedgeAfter = standard.hedgeAfter
+        values.returnToPrimaryAfter = standard.returnToPrimaryAfter
+        values.caFile = standard.caFile
+        values.http = standard.http
+        values.proxy = standard.proxy
+        values.concurrentCalls = standard.concurrentCalls
+        values.callsPerSecond = standard.callsPerSecond
+        values.batching = standard.batching
+        values.budget = standard.budget
+        return "\(kind) \(table.write(values).inline)"
     }
 }
 

@@ -4,7 +4,8 @@
 ///
 ///     file   = signature, version (16 bits), block...
 ///     block  = kind (8), length (32), CRC-32C of kind, length and payload (32), payload
-///     header = time of writing in seconds since 1970 (64); once, first
+///     header = time of writing in seconds since 1970 (64),
+///              { digest of settings (64), length (8), their name in UTF-8 }...; once, first
 ///     names  = { server (16), length (8), name in UTF-8 }...; before the entries that need them
 ///     entries = { type (16), variant (8), RCODE (8), source (8), flags (8), server (16),
 ///                 age (32), lifetime (32), stale window (32), refresh after (32), hits (32),
@@ -20,11 +21,15 @@ enum SnapshotFormat {
     /// Like the signature of PNG, it reveals text-mode transfers.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// The version that is written; from version 2 on, entries have an AD flag.
-    static let version: UInt16 = 2
+    /// The version that is written.
+    ///
+    /// From version 2 on, entries have an AD flag; from version 3 on, the header has digests.
+    static let version: UInt16 = 3
 
-    /// The versions that are read; entries of version 1 have no AD.
-    static let versions: ClosedRange<UInt16> = 1...2
+    /// The versions that are read.
+    static let versions: ClosedRange<UInt16> = 1...3
+
+    static let versionWithDigests: UInt16 = 3
 
     /// Size of signature and version in octets.
     static var prologueOctets: Int { mark.count + 2 }
@@ -54,7 +59,7 @@ enum SnapshotFormat {
     /// Flag of an entry: it had a hit since it was last spared.
     static let isInDemand: UInt8 = 1
 
-    /// Flag of an entry: its records were validated (AD); version 2 only.
+    /// Flag of an entry: its records were validated (AD); from version 2 on.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSWire
+internal import DNSWire
 
 /// Incremental parser of a snapshot, which stores the entries in a cache.
 ///
@@ -13,8 +13,11 @@ package struct SnapshotReader {
     private let cache: AnswerCache?
     private let now: Instant
     private let wallTime: UInt64
-    private let leavesOut: (Question) -> Bool
+    private let selection: Selection
     private let believes: (String) -> Bool
+
+    /// Reports whether an answer is to be stored; known once the header has been read.
+    private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
     /// Octets not yet parsed; `start` is the offset of the first one in the file.
     private var pending: [UInt8] = []
@@ -35,23 +38,27 @@ package struct SnapshotReader {
         case prologue, header, blocks, nothing
     }
 
+    /// Returns a function that selects the answers to be stored, for the digests in the header.
+    package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
+
     /// Creates a reader.
     ///
     /// - Parameters:
     ///   - cache: destination of the entries; nil to validate only.
     ///   - wallTime: seconds since 1970; before the time of writing, the elapsed time counts as 0.
+    ///   - selection: called once before the first answer, and not without a cache.
     ///   - believes: true if the server is trusted to validate; answers of other servers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,
         wallTime: UInt64,
-        leavingOut leavesOut: @escaping (Question) -> Bool = { _ in false },
+        selecting selection: @escaping Selection = { _ in { _ in true } },
         believing believes: @escaping (String) -> Bool = { _ in false }
     ) {
         self.cache = cache
         self.now = now
         self.wallTime = wallTime
-        self.leavesOut = leavesOut
+        self.selection = selection
         self.believes = believes
     }
 
@@ -136,8 +143,7 @@ package struct SnapshotReader {
     ) throws(SnapshotError) {
         switch (phase, block.kind) {
         case (.header, .header):
-            guard block.payload.count == 8 else { throw .badBlock(at: block.start) }
-            summary.writtenAt = number(block)
+            try readHeader(block)
             let seconds = wallTime - min(wallTime, summary.writtenAt)
             passed = UInt32(clamping: seconds)
             phase = .blocks
@@ -154,10 +160,35 @@ package struct SnapshotReader {
         }
     }
 
-    /// Returns the 64-bit number that is the payload of a block.
+    /// Returns the 64-bit number at the start of the payload of a block.
     private func number(_ block: Block) -> UInt64 {
         let payload = block.payload.rawSpan
         return UInt64(payload.uint32(at: 0)) << 32 | UInt64(payload.uint32(at: 4))
+    }
+
+    private mutating func readHeader(_ block: Block) throws(SnapshotError) {
+        let hasDigests = version >= SnapshotFormat.versionWithDigests
+        guard block.payload.count >= 8, hasDigests || block.payload.count == 8 else {
+            throw .badBlock(at: block.start)
+        }
+        summary.writtenAt = number(block)
+        var digests: [String: UInt64] = [:]
+        do throws(WireError) {
+            var reader = WireReader(block.payload.span)
+            _ = try reader.octets(8)
+            while !reader.isAtEnd {
+                let high = try reader.uint32()
+                let digest = UInt64(high) << 32 | UInt64(try reader.uint32())
+                let octets = try reader.characterString()
+                guard let name = String(validating: octets, as: UTF8.self) else {
+                    throw WireError.badRDATA(at: reader.offset)
+                }
+                digests[name] = digest
+            }
+        } catch {
+            throw .badBlock(at: block.payloadStart + error.offset)
+        }
+        if cache != nil { isSelected = selection(digests) }
     }
 
     private mutating func readNames(
@@ -196,7 +227,7 @@ package struct SnapshotReader {
                     flags: SnapshotFormat.flags(ofVersion: version),
                     passed: passed
                 )
-                if !leavesOut(entry.answer.question) { kept.append(entry) }
+                if cache != nil, isSelected(entry.answer) { kept.append(entry) }
                 count += 1
             }
         } catch {

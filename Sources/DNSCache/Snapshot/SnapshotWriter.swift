@@ -12,6 +12,7 @@ package struct SnapshotWriter {
     private let cache: AnswerCache
     private let now: Instant
     private let wallTime: UInt64
+    private let digests: [String: UInt64]
 
     private var phase = Phase.header
     private var named: Set<UInt16> = []
@@ -32,10 +33,18 @@ package struct SnapshotWriter {
     /// - Parameters:
     ///   - now: The reference time of ages.
     ///   - wallTime: Seconds since 1970 at `now`.
-    package init(of cache: AnswerCache, now: Instant, wallTime: UInt64) {
+    ///   - digests: Digests of the settings by which the answers were made, by name; names have at
+    ///     most 255 octets.
+    package init(
+        of cache: AnswerCache,
+        now: Instant,
+        wallTime: UInt64,
+        digests: [String: UInt64] = [:]
+    ) {
         self.cache = cache
         self.now = now
         self.wallTime = wallTime
+        self.digests = digests
     }
 
     /// Returns the next octets of the file; nil at the end.
@@ -49,6 +58,11 @@ package struct SnapshotWriter {
             prologue.append(bigEndian: SnapshotFormat.version)
             var payload: [UInt8] = []
             payload.append(bigEndian: wallTime)
+            for (name, digest) in digests.sorted(by: { $0.key < $1.key }) {
+                payload.append(bigEndian: digest)
+                payload.append(UInt8(clamping: name.utf8.count))
+                payload += name.utf8.prefix(SnapshotFormat.nameOctets)
+            }
             return prologue + SnapshotFormat.block(.header, payload)
 
         case .entries(let position, let end):

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Administration
 internal import DNSCache
-internal import DNSWire
 internal import Glibc
 internal import Logging
 internal import Net
@@ -19,6 +18,9 @@ final class CacheFile {
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
+
+    /// Returns the rule for the answers in the cache; nil while they are being changed.
+    var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
     private let cache: AnswerCache
@@ -75,12 +77,12 @@ final class CacheFile {
 
     /// Starts to load the file, and then to write it regularly.
     ///
-    /// - Parameter leavesOut: selects questions that the settings answer now; runs on any thread.
-    func start(leavingOut leavesOut: @escaping @Sendable (Question) -> Bool = { _ in false }) {
+    /// Answers that are invalid under the current settings are left out.
+    func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
         work = ServiceLoop.task { [self] in
-            await load(leavesOut)
+            await load()
             onLoadEnd?()
             alarm.set(clocks.now() + Self.interval)
         }
@@ -161,15 +163,16 @@ final class CacheFile {
 
     // MARK: - Loading
 
-    private func load(_ leavesOut: @escaping @Sendable (Question) -> Bool) async {
+    private func load() async {
         let begin = CacheSnapshotFile.Moment(clocks)
+        let validity = validity()
         let result: Result<CacheSnapshotFile.Loaded?, CacheSnapshotFile.LoadFault>
         do throws(SocketError) {
             result = try await WorkerThread.run(named: "snapshot") {
                 [file, stopLoading, logger] in
                 Self.removeLeftover(of: file, logger)
                 return Result { () throws(CacheSnapshotFile.LoadFault) in
-                    try file.load(at: begin, leavingOut: leavesOut, stopLoading)
+                    try file.load(at: begin, validity, stopLoading)
                 }
             }
         } catch {
@@ -255,10 +258,13 @@ final class CacheFile {
     private func write() async {
         let before = State(cache)
         let begin = CacheSnapshotFile.Moment(clocks)
+        let validity = validity()
         let result: Result<CacheSnapshotFile.Written, FileFault>
         do throws(SocketError) {
             result = try await WorkerThread.run(named: "snapshot") { [file, stopWriting] in
-                Result { () throws(FileFault) in try file.write(at: begin, stopWriting) }
+                Result { () throws(FileFault) in
+                    try file.write(at: begin, validity, stopWriting)
+                }
             }
         } catch {
             fail("\(error)", consequence: Self.keeping)

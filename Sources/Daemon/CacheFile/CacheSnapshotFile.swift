@@ -32,8 +32,18 @@ struct CacheSnapshotFile: Sendable {
         let octets: Int
     }
 
-    func write(at moment: Moment, _ stop: StopSign) throws(FileFault) -> Written {
-        var writer = SnapshotWriter(of: cache, now: moment.instant, wallTime: moment.wallTime)
+    /// - Parameter validity: the settings by which the answers were made; nil if unknown.
+    func write(
+        at moment: Moment,
+        _ validity: SnapshotValidity?,
+        _ stop: StopSign
+    ) throws(FileFault) -> Written {
+        var writer = SnapshotWriter(
+            of: cache,
+            now: moment.instant,
+            wallTime: moment.wallTime,
+            digests: validity?.digests ?? [:]
+        )
         let octets = try file.replace { () throws(FileFault) in
             guard !stop.isUp else { throw .stopped(file.path) }
             return writer.next(origins.label)
@@ -66,9 +76,11 @@ struct CacheSnapshotFile: Sendable {
     /// Restores the cache from the file; nil if there is no file.
     ///
     /// The file is read twice: the first pass checks it, so that no part of a damaged file is used.
+    ///
+    /// - Parameter validity: the rule for the answers; nil to restore all.
     func load(
         at moment: Moment,
-        leavingOut leavesOut: @Sendable @escaping (Question) -> Bool = { _ in false },
+        _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> Loaded? {
         let reader: PrivateFileReader
@@ -78,8 +90,8 @@ struct CacheSnapshotFile: Sendable {
         } catch {
             throw .unread(error)
         }
-        _ = try read(reader, into: nil, at: moment, leavesOut, stop)
-        let summary = try read(reader, into: cache, at: moment, leavesOut, stop)
+        _ = try read(reader, into: nil, at: moment, validity, stop)
+        let summary = try read(reader, into: cache, at: moment, validity, stop)
         return Loaded(
             summary: summary,
             octets: reader.size,
@@ -91,7 +103,7 @@ struct CacheSnapshotFile: Sendable {
         _ file: borrowing PrivateFileReader,
         into cache: AnswerCache?,
         at moment: Moment,
-        _ leavesOut: @escaping (Question) -> Bool,
+        _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
         // One more second: both times are rounded down, and no TTL may become longer.
@@ -99,7 +111,7 @@ struct CacheSnapshotFile: Sendable {
             into: cache,
             now: moment.instant,
             wallTime: moment.wallTime + 1,
-            leavingOut: leavesOut,
+            selecting: { validity?.selection($0) ?? { _ in true } },
             believing: origins.isBelieved(labelled:)
         )
         var position = 0

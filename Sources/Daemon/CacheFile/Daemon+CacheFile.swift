@@ -20,17 +20,35 @@ extension Daemon {
         }
     }
 
+    /// Makes the cache file use the rule of the current settings.
+    func connectCacheFile() {
+        cacheFile?.validity = { [weak self] in
+            // During a sweep, the cache has answers of the previous settings.
+            guard let self, sweeping == nil else { return nil }
+            return components.snapshotValidity
+        }
+    }
+
     /// Starts to restore the cache, and to write its snapshot.
     ///
     /// Meanwhile, a query waits for its restored entry if no better answer arrives.
     func startCacheFile() {
         guard let cacheFile else { return }
+        connectCacheFile()
         cacheFile.onLoad = { [self] hottest in
             components.resolver.prefetcher.refresh(hottest: hottest)
         }
         let snapshotWaiters = components.resolver.snapshotWaiters
         snapshotWaiters.begin()
         cacheFile.onLoadEnd = { snapshotWaiters.end() }
-        cacheFile.start(leavingOut: components.resolver.overridden)
+        cacheFile.start()
+    }
+}
+
+extension Components {
+    /// The rule for answers of a snapshot under these settings.
+    fileprivate var snapshotValidity: SnapshotValidity {
+        let vendors = settings.vendors.map { ($0.name, $0.answerValues) }
+        return resolver.snapshotValidity(vendors: Dictionary(vendors) { first, _ in first })
     }
 }

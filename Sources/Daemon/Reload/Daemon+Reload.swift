@@ -255,6 +255,7 @@ extension Daemon {
         guard file?.numbers.path != cacheFile?.numbers.path else { return }
         cacheFile?.abandon()
         cacheFile = file
+        connectCacheFile()
         file?.startAnew()
     }
 

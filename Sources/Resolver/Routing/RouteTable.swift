@@ -151,6 +151,9 @@ package struct RouteTable: Sendable {
     /// Numbers of the distinct sources; few, even with many routes.
     private var sources: [Sources: Int] = [:]
 
+    /// One match for each distinct sources, by their number.
+    private(set) var examples: [Match] = []
+
     package init() {}
 
     /// Adds a route; patterns of earlier routes take precedence over equal patterns.
@@ -172,7 +175,9 @@ package struct RouteTable: Sendable {
             case .below(let name): claim(name, \.below, match(pattern))
             }
         }
-        matches.append(match(.suffix(.root)))
+        let whole = match(.suffix(.root))
+        if number == examples.count { examples.append(whole) }
+        matches.append(whole)
     }
 
     private mutating func claim(
@@ -240,5 +245,34 @@ extension RouteTable {
             && claims.allSatisfy { name, claims in
                 other.claims[name].map { claims.areThose(of: $0) } ?? false
             }
+    }
+}
+
+// MARK: - Digest
+
+extension RouteTable {
+    /// Returns a digest of the map from names to sources, which is equal in all processes.
+    ///
+    /// The time is linear in the size of the table.
+    ///
+    /// - Parameter sources: digests of the sources, by their number.
+    func digest(_ sources: [UInt64]) -> UInt64 {
+        let routes = matches.map { match in
+            var digest = SettingsDigest()
+            digest.add(sources[match.sources])
+            for exception in match.exceptions { digest.add(exception) }
+            return digest.value
+        }
+        // A sum, because a dictionary has a different order in each process.
+        return claims.reduce(into: 0) { sum, entry in
+            let claims = entry.value
+            for match in [claims.exact, claims.suffix, claims.below] {
+                guard let match else { continue }
+                var digest = SettingsDigest()
+                digest.add(match.pattern)
+                digest.add(routes[match.number])
+                sum &+= digest.value
+            }
+        }
     }
 }

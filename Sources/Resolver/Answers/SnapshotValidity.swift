@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+internal import DNSWire
+
+/// Decides after a restart which answers of a cache snapshot are still valid.
+///
+/// A snapshot contains digests of the settings by which its answers were made.  If all are equal,
+/// all answers are valid; otherwise each answer is judged by the rule of a reload
+/// (`AnswerValidity`).  If the routes or upstreams differ, the former sources of a name are known
+/// only as far as the answer shows them: an answer whose validity depends on more is invalid.
+/// Thread-safe.
+package struct SnapshotValidity: Sendable {
+    let routes: RouteTable
+
+    /// The sources of names without a route, and of the routes by `RouteTable.Match.sources`.
+    let standard: NameSources
+    let sources: [NameSources]
+
+    let answers: AnswerPolicy
+
+    /// Texts of the vendors' settings that determine their answers, by name.
+    let vendors: [String: String]
+
+    let origins: AnswerSourceRegistry
+
+    /// True for questions with a local answer.
+    let overridden: @Sendable (Question) -> Bool
+
+    // MARK: - Digests
+
+    /// Digests of the settings for a snapshot.
+    ///
+    /// The time is linear in the number of routes' domains.
+    package var digests: [String: UInt64] {
+        var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
+        digests.append((Self.routesKey, routesDigest))
+        digests.append((Self.bindingsKey, SettingsDigest.of("\(answers.serviceBindings)")))
+        digests.append((Self.rebindingKey, answers.rebinding.digest))
+        return Dictionary(digests) { first, _ in first }
+    }
+
+    private static let routesKey = "routes"
+    private static let bindingsKey = "service-bindings"
+    private static let rebindingKey = "rebinding"
+    private static func vendorKey(_ name: String) -> String { "vendor \(name)" }
+
+    private var routesDigest: UInt64 {
+        var digest = SettingsDigest()
+        digest.add(standard.digest)
+        digest.add(routes.digest(sources.map(\.digest)))
+        return digest.value
+    }
+
+    // MARK: - Judging
+
+    /// Returns a function that reports whether an answer of a snapshot is valid.
+    ///
+    /// - Parameter former: the digests in the snapshot; none in a file of an earlier version.
+    package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
+        let current = digests
+        func isSame(_ key: String) -> Bool { former[key] == current[key] }
+        if former == current {
+            return { [overridden] in !overridden($0.question) }
+        }
+        let validity = AnswerValidity(
+            origins: origins,
+            sameVendors: Set(vendors.keys.filter { isSame(Self.vendorKey($0)) }),
+            overridden: overridden,
+            bindingsChanged: !isSame(Self.bindingsKey),
+            rebindingChanged: !isSame(Self.rebindingKey)
+        )
+        let knowsFormer = isSame(Self.routesKey)
+        return { [self] answer in
+            let (question, source) = (answer.question, answer.source)
+            guard !validity.excludes(question, source) else { return false }
+            let match = routes.route(for: question.name)
+            let new = match.map { sources[$0.sources] } ?? standard
+            guard !knowsFormer else {
+                return validity.areSame(new, new)
+                    || validity.keeps(question, source, answer.server, new, new)
+            }
+            let old = new.former(asking: origins.vendor(answer.server))
+            return validity.keeps(question, source, answer.server, old, new)
+                && isAllowed(answer, match)
+        }
+    }
+
+    /// True if the settings allow the addresses of an answer, whatever the former settings allowed.
+    private func isAllowed(_ answer: CachedAnswer, _ match: RouteTable.Match?) -> Bool {
+        guard answer.question.type.isAddress else { return true }
+        switch answer.source {
+        case .local:
+            return false
+        case .vendor:
+            // The former settings may have had no fallback, and a fallback may have an address.
+            guard answer.sections.answerCount > 0 else { return false }
+            return match?.route.allowsPrivateAnswers ?? false
+                || answer.reaches.allSatisfy { $0 != .local }
+        case .upstream:
+            return !answers.rebinding.guards(answer.question.name, match)
+                || answer.reaches.allSatisfy { $0 == .global }
+        }
+    }
+}
+
+extension CachedAnswer {
+    /// The scopes of the addresses.
+    fileprivate var reaches: [AddressReach] {
+        (sections.message(to: question)?.answers ?? []).compactMap(\.data.address?.reach)
+    }
+}
+
+extension NameSources {
+    fileprivate var digest: UInt64 {
+        var digest = SettingsDigest()
+        digest.add(UInt64(vendors.count))
+        for vendor in vendors { digest.add(vendor) }
+        for flag in [fallsBack, allowsPrivateAnswers, hasOwnUpstreams] { digest.add(flag) }
+        for (server, validates) in servers.sorted(by: { $0.key < $1.key }) {
+            digest.add(server)
+            digest.add(validates)
+        }
+        return digest.value
+    }
+}
+
+extension Rebinding {
+    fileprivate var digest: UInt64 {
+        var digest = SettingsDigest()
+        digest.add(protects)
+        for exception in exceptions { digest.add(exception) }
+        return digest.value
+    }
+}
