@@ -92,7 +92,7 @@ package struct ControlDispatcher: Sendable {
         return message
     }
 
-    /// Returns the message with the results of `read`, which waits for its turn in the queue.
+    /// Returns the message with the results of `read`, which runs as a job of the queue.
     private func message<Results: Encodable & Sendable>(
         _ read: @Sendable @ServiceLoop () async throws -> Results
     ) async throws -> [UInt8] {
