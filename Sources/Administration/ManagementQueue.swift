@@ -3,8 +3,8 @@ package import Net
 
 /// Queue of the jobs for control calls or scrapes, which clients can repeat without end.
 ///
-/// One job runs at a time, in order of arrival. After a job, no job runs for twice the time that the
-/// job took. Therefore the jobs use at most a third of the service loop, and one other thread.
+/// One job runs at a time, in order of arrival. After a job, no job runs for twice the time that
+/// the job took. Therefore the jobs use at most a third of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
     /// Pause after a job, as a multiple of its duration.

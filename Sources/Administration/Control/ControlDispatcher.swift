@@ -11,7 +11,7 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Bounds the share of the service loop.
+    /// Limits the time that the jobs use on the service loop.
     let queue: ManagementQueue
 
     /// Queue of checks: each takes the memory of a second set of settings.

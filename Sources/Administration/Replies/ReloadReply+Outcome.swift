@@ -5,9 +5,9 @@ internal import Control
 extension ReloadReply {
     /// Makes the reply.
     ///
-    /// - Parameter hidesSecrets: true to omit facts about the content of secret files. Needed if the
-    ///   caller chose the paths of these files, because the daemon can read files that the caller
-    ///   cannot read.
+    /// - Parameter hidesSecrets: true to omit facts about the content of secret files. Needed if
+    ///   the caller chose the paths of these files, because the daemon can read files that the
+    ///   caller cannot read.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,

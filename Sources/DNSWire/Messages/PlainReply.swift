@@ -2,12 +2,12 @@
 
 /// Answer section of a reply, copied without decoding its records.
 ///
-/// A plain reply has a chain of CNAMEs, possibly empty, and then the addresses of the last name. The
-/// owner of each record is a compression pointer to the name in the question or to the target of the
-/// CNAME before it (RFC 1035 §4.1.4). All pointers then lead into the question or into the copied
-/// octets, which have the same offsets in each reply to the question. Therefore the octets can be
-/// reused without change. Nearly every positive reply is plain. Any other reply is decoded with
-/// ``Message``, which gives the same records.
+/// A plain reply has a chain of CNAMEs, possibly empty, and then the addresses of the last name.
+/// The owner of each record is a compression pointer to the name in the question or to the target
+/// of the CNAME before it (RFC 1035 §4.1.4). All pointers then lead into the question or into the
+/// copied octets, which have the same offsets in each reply to the question. Therefore the copied
+/// octets are valid in each of these replies. Nearly every positive reply is plain. Any other reply
+/// is decoded with ``Message``, which gives the same records.
 package struct PlainReply: Hashable, Sendable {
     /// The records of the answer section; there are no others.
     package private(set) var sections: AnswerSections

@@ -16,8 +16,8 @@ package struct WireReader: ~Escapable {
 
     /// Decoded names with many labels; the key is the offset to which a pointer led.
     ///
-    /// A record of 12 octets can have an owner of 127 labels.  Without this table, thousands of such
-    /// records would each cost the work to follow and copy the same labels.
+    /// A record of 12 octets can have an owner of 127 labels.  Without this table, thousands of
+    /// such records would each cost the work to follow and copy the same labels.
     private var longNames: [Int: Name] = [:]
 
     /// Creates a reader at `offset` of `message`.

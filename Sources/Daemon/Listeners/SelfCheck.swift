@@ -31,10 +31,12 @@ final class SelfCheck {
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// True if the daemon has received other queries on each socket since the start of the check.
+        /// True if the daemon has received other queries on each socket since the start of the
+        /// check.
         ///
-        /// Each receive call returns one or more datagrams. More receive calls than this check has
-        /// sent datagrams therefore show that other clients' queries arrived.
+        /// Each receive call returns at least one datagram. If the number of receive calls exceeds
+        /// the number of datagrams that this check can send, other queries arrived. The factor 2 is
+        /// a margin.
         var showsProgress: Bool {
             zip(listeners.datagrams, batches).allSatisfy { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -67,8 +69,8 @@ final class SelfCheck {
 
     /// Queries all listen addresses, and waits up to `time` for the replies.
     ///
-    /// An address without a reply passes the check if it has never answered, or if it is overloaded:
-    /// a restart would not help against overload.  Logs each change of a result.
+    /// An address without a reply passes the check if it has never answered, or if it is
+    /// overloaded: a restart would not help against overload.  Logs each change of a result.
     ///
     /// - Returns: true if all addresses pass the check.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {

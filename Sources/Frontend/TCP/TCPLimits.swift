@@ -43,8 +43,8 @@ enum TCPLimits {
     /// Maximum number of consecutive reads of one session; then other sessions are served.
     static let reads = 4
 
-    /// Maximum number of queries answered without a cache hit, plus replies rendered, in one turn of
-    /// the service loop.
+    /// Maximum number of queries answered without a cache hit, plus replies rendered, in one turn
+    /// of the service loop.
     ///
     /// Then the loop does other work before it continues.
     static let answersPerTurn = 32

@@ -4,8 +4,8 @@ package import Net
 
 /// Table of all TCP sessions, with bounds on their number and memory.
 ///
-/// At a bound, a session of the client with the most sessions or octets is closed (TCP limits on the
-/// page of the module). Therefore a new client is always accepted.
+/// At a bound, a session of the client with the most sessions or octets is closed (TCP limits on
+/// the page of the module). Therefore a new client is always accepted.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -81,8 +81,8 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves waiting sessions, in round-robin order of their clients, up to the limit of work for one
-    /// turn of the loop.
+    /// Serves waiting sessions, in round-robin order of their clients, up to the limit of work for
+    /// one turn of the loop.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {

@@ -15,9 +15,9 @@ package struct Miss: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Clients are served in round-robin order.  A client may queue only as many misses as there are free
-/// places left.  One client alone therefore fills at most half of the queue, and a flood leaves
-/// places for other clients.
+/// Clients are served in round-robin order.  A client may queue only as many misses as there are
+/// free places left.  One client alone therefore fills at most half of the queue, and a flood
+/// leaves places for other clients.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup

@@ -4,8 +4,8 @@ internal import DNSWire
 /// Number of calls in flight of each client, and the limit per client.
 ///
 /// The client nil is the daemon itself. An unanswered name occupies a call for seconds. Without a
-/// limit, one client could therefore occupy all calls. With the limit, one client can occupy half of
-/// the calls, and the next client half of the others (``FairShare``).
+/// limit, one client could therefore occupy all calls. With the limit, one client can occupy half
+/// of the calls, and the next client half of the others (``FairShare``).
 package struct CallShares: Sendable {
     /// Maximum number of calls in flight.
     private let limit: Int

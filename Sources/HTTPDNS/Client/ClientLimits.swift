@@ -33,8 +33,9 @@ package enum ClientLimits {
     /// Maximum number of names that wait for a call; further look-ups fail immediately.
     static let queuedNames = 4_096
 
-    /// Maximum number of entries in the queues of all clients. A name that several clients wait for
-    /// has one entry for each of them.
+    /// Maximum number of entries in the queues of all clients.
+    ///
+    /// A name that several clients wait for has one entry for each of them.
     static let queuedEntries = 4 * queuedNames
 
     /// Minimum time between two searches of the queue for look-ups whose deadline has passed.
@@ -43,8 +44,9 @@ package enum ClientLimits {
     /// Maximum number of clients of a vendor whose requests of the day are counted.
     static let countedClients = 1_024
 
-    /// Time after its latest look-up for which a client counts as a client of the vendor. If a vendor
-    /// has several clients, budget and rate have a limit per client.
+    /// Time after its latest look-up for which a client counts as a client of the vendor.
+    ///
+    /// If a vendor has several clients, budget and rate have a limit per client.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests in flight whose call has ended; further ones are cancelled.

@@ -4,8 +4,8 @@
 ///
 /// A client gets its first unit if any unit is free. It gets a further unit only if it holds fewer
 /// units than a multiple of the units that would then be free. Therefore each client can hold the
-/// same fraction of the units that other clients do not hold. Some units stay free for a client that
-/// holds none.
+/// same fraction of the units that other clients do not hold. Some units stay free for a client
+/// that holds none.
 struct FairShare {
     /// Ratio of the units that a client may hold to the units that are free.
     private let multiple: Int

@@ -129,7 +129,8 @@ extension VendorClient {
         return .clientBudget
     }
 
-    /// Returns the error if all calls of this second are used, or if `client` has reached its limit.
+    /// Returns the error if all calls of this second are used, or if `client` has reached its
+    /// limit.
     ///
     /// The only client of a vendor may use all calls, as may the daemon itself (nil).
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
@@ -138,8 +139,8 @@ extension VendorClient {
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the reason why no call and no health probe may start now, for any client; nil if they
-    /// may start.
+    /// Returns the reason why no call and no health probe may start now, for any client; nil if
+    /// they may start.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -159,8 +160,8 @@ extension VendorClient {
     /// Starts calls for queued names, now or in the next turn of the service loop.
     ///
     /// By default, names share a call only while the limit of calls is reached: the slowest name of
-    /// a call delays the others, and one failure affects all. With `Batching.together`, names from the
-    /// same turn of the service loop also share a call.
+    /// a call delays the others, and one failure affects all. With `Batching.together`, names from
+    /// the same turn of the service loop also share a call.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }

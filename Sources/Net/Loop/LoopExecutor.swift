@@ -233,8 +233,8 @@ extension LoopExecutor {
 
     /// Dispatches ready sources, at most ``sourcesPerTurn``, then does the collected work.
     ///
-    /// If no job is queued and no work is collected, the poll first waits for a source. It ends when
-    /// no source is ready, or when the last source has queued no job and collected no work.
+    /// If no job is queued and no work is collected, the poll first waits for a source. It ends
+    /// when no source is ready, or when after a source no job is queued and no work is collected.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }

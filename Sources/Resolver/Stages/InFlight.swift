@@ -215,7 +215,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         }
     }
 
-    /// Fails the waiting callers of the client that the work counts against.
+    /// Fails the callers of the client that the work counts against; without others, ends the work.
     private func evict(_ work: Work) {
         let former = work.client
         let losers = work.waiters.filter { $0.client == former && !$0.isOver }

@@ -66,8 +66,8 @@ extension ServerHealth {
     /// True if the server is neither backed off nor looping.
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// True if probes show that the server is out of service; an unprotected server may then replace
-    /// it.
+    /// True if probes show that the server is out of service; an unprotected server may then
+    /// replace it.
     ///
     /// A server that only limits the rate of queries (HTTP 429) counts as in service. Otherwise a
     /// flood from one client would send the names of other clients to an unprotected server.

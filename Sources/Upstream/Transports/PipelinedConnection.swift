@@ -98,8 +98,8 @@ final class PipelinedConnection {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
             // The cancellation signal retains the entry until the whole resolution ends. The
-            // resolution may take seconds longer, if it also queries the target of a CNAME.
-            // Therefore the reply is released now.
+            // resolution may continue after this query, to query the target of a CNAME. Therefore
+            // the entry releases the reply now.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]

@@ -4,10 +4,10 @@ package import Net
 
 /// Limit of client queries in flight over HTTPS to all servers, in total and per client.
 ///
-/// If a server does not answer, each query stays in flight for seconds, and each transfer costs tens
-/// of KiB.  A client may start a transfer only if more transfers are free than the client has in
-/// flight.  One client alone therefore occupies at most half of all transfers, two clients a third
-/// each.  Some transfers stay free for the next client, so that no transfer must be evicted.
+/// If a server does not answer, each query stays in flight for seconds, and each transfer costs
+/// tens of KiB.  A client may start a transfer only if more transfers are free than the client has
+/// in flight.  One client alone therefore occupies at most half of all transfers, two clients a
+/// third each.  Some transfers stay free for the next client, so that no transfer must be evicted.
 @ServiceLoop
 package final class TransferShares {
     private let limit: Int
