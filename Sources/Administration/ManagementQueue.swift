@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Queue of the work for control calls or scrapes, which clients can repeat without end.
+/// Queue of the jobs for control calls or scrapes, which clients can repeat without end.
 ///
-/// One job runs at a time, in order of arrival. After a job, none runs for twice the time that the
-/// job took. So the jobs use at most a third of the service loop, and one thread beside it.
+/// One job runs at a time, in order of arrival. After a job, no job runs for twice the time that
+/// the job took. Therefore the jobs use at most a third of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
     /// Pause after a job, as a multiple of its duration.
     static let pauseFactor = 2
 
-    /// Shortest pause: covers the reading and sending, which are not part of the job.
+    /// Shortest pause; accounts for reading the call and sending the reply, outside of the job.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Longest pause, so that a long job beside the service loop does not delay other clients.
+    /// Longest pause.
+    ///
+    /// A job may run for long on another thread, where it does not load the service loop. Without
+    /// this limit, the pause after such a job would delay other clients too much.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
     /// Number of jobs that were run.
     private(set) var jobs = 0
 
-    /// Number of jobs that wait for their turn.
+    /// Number of queued jobs.
     var waitingJobs: Int { waiting.count }
 
     private var isBusy = false
@@ -31,7 +34,7 @@ package final class ManagementQueue {
 
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Waits for the turn of `job`, and runs it; `job` must not wait for a client.
+    /// Queues `job`, and runs it after all jobs before it; `job` must not wait for a client.
     func run<Value: Sendable>(_ job: @ServiceLoop () async throws -> Value) async rethrows -> Value
     {
         if isBusy {
@@ -56,7 +59,7 @@ package final class ManagementQueue {
     }
 }
 
-/// Runs `work` on a new thread; on the service loop if no thread can be created.
+/// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
 /// `@concurrent` functions are no substitute: tasks of the service loop prefer its thread for them,
 /// too (SE-0417).

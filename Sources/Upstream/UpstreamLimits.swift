@@ -4,30 +4,33 @@
 package enum UpstreamLimits {
     // MARK: - One query
 
-    /// Maximum attempts of one query on all servers.
+    /// Maximum number of attempts of one query on all servers.
     static let tries = 8
 
-    /// Maximum attempts of one query per server of a group.
+    /// Maximum number of attempts of one query per server of a group.
     static let rounds = 2
 
-    /// Maximum attempts of one query if there is only one server, over a transport that repeats
-    /// queries; RFC 9520 §3.1 permits three.
+    /// Maximum number of attempts of one query if there is only one server, over a transport that
+    /// repeats queries; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
-    /// Maximum parallel attempts of one query.
+    /// Maximum number of parallel attempts of one query.
     static let triesAtOnce = 3
 
-    /// Share of the remaining time for a protected server while unprotected ones follow.
+    /// Fraction of the remaining time for a protected server if unprotected servers follow.
     static let protectedShare = (2, 3)
 
     // MARK: - Hedging
 
-    /// Waiting time before hedging: two round trips plus this, in which a resolver usually resolves
-    /// a name that it has not cached.
+    /// Time that a resolver usually takes to resolve a name that it has not cached.
+    ///
+    /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
 
-    /// Assumed round trip of a server that was not measured, and maximum waiting time.
+    /// Round trip that is assumed for a server before its first answer.
     static let firstRoundTrip: Duration = .milliseconds(150)
+
+    /// Maximum waiting time before a hedged query is sent.
     static let longestPatience: Duration = .seconds(1)
 
     // MARK: - Health
@@ -39,7 +42,7 @@ package enum UpstreamLimits {
     /// Minimum interval between probes of one server.
     static let probeSpacing: Duration = .milliseconds(500)
 
-    /// Maximum datagrams per probe.
+    /// Maximum number of datagrams per probe.
     static let probeDatagrams = 3
 
     /// Consecutive declined probes after which a server is backed off.
@@ -82,10 +85,10 @@ package enum UpstreamLimits {
     /// After a longer delay the daemon was too busy to read a reply, and the probe is discarded.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Sockets per server that accept queries at the same time.
+    /// Maximum number of sockets per server that accept queries at the same time.
     static let slots = 8
 
-    /// Maximum queries per socket, and the period in which it accepts them.
+    /// Maximum number of queries per socket, and the period in which it accepts them.
     static let queriesPerSlot = 64
     static let socketLifetime: Duration = .milliseconds(100)
 
@@ -100,15 +103,15 @@ package enum UpstreamLimits {
 
     // MARK: - Streams
 
-    /// Maximum queries in flight per connection; further ones use another connection.
+    /// Maximum number of queries in flight per connection; further ones use another connection.
     ///
     /// RFC 7766 §6.2.1 specifies no number.
     static let inFlight = 4_096
 
-    /// Maximum client queries in flight to all HTTPS servers together; see ``TransferShares``.
+    /// Maximum number of client queries in flight to all HTTPS servers; see ``TransferShares``.
     package static let transfers = 1_024
 
-    /// Maximum abandoned queries per connection that may still be answered; more end it.
+    /// Maximum number of abandoned queries per connection that may still be answered; more end it.
     static let givenUp = 4_096
 
     /// Idle timeout of a connection (RFC 7766 §6.2.3), and maximum of a server's own (RFC 7828

@@ -23,7 +23,7 @@ struct VendorProblemTests {
     func degraded() {
         #expect(
             Self.vendor(.degraded, second: .up).problem
-                == "vendor t: 1 of 2 servers not responding: timed out"
+                == "vendor t: 1 of 2 servers failed: timed out"
         )
         #expect(
             Self.vendor(.down, second: .down).problem == "vendor t: not responding: timed out"

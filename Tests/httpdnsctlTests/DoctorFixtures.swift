@@ -381,7 +381,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]
         },
-        Fixture("journal lost", .setup, .warning, "no journal has the originals") {
+        Fixture("journal lost", .setup, .warning, "are not in the setup journal") {
             $0.lostOriginals = ["/etc/resolv.conf"]
         },
         Fixture("no dns", .nsswitch, .failure, "never uses DNS") {

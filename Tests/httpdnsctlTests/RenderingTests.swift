@@ -589,7 +589,7 @@ struct RenderingTests {
         stats.vendors[0].routes = [RouteCost(route: "", domain: "", names: 60)]
         #expect(
             StatsText.render(stats, plain).contains(
-                "60  100.0 %  probes of the daemon\n"
+                "60  100.0 %  health probes\n"
             )
         )
     }

@@ -11,7 +11,7 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Bounds the share of the service loop.
+    /// Limits the time that the jobs use on the service loop.
     let queue: ManagementQueue
 
     /// Queue of checks: each takes the memory of a second set of settings.
@@ -92,7 +92,7 @@ package struct ControlDispatcher: Sendable {
         return message
     }
 
-    /// Returns the message with the results of `read`, which waits for its turn in the queue.
+    /// Returns the message with the results of `read`, which runs as a job of the queue.
     private func message<Results: Encodable & Sendable>(
         _ read: @Sendable @ServiceLoop () async throws -> Results
     ) async throws -> [UInt8] {

@@ -17,7 +17,9 @@ package struct ControlSocket {
     /// Path and identity of the socket file.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// False if the socket file was removed or replaced, so that no client can connect.
+    /// True if `file` is still the file of this socket.
+    ///
+    /// False if the file was removed or replaced: then new clients cannot connect to the daemon.
     package var isInPlace: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }
         return now.st_dev == file.device && now.st_ino == file.inode

@@ -5,8 +5,9 @@ internal import Control
 extension ReloadReply {
     /// Makes the reply.
     ///
-    /// - Parameter hidesSecrets: true if the caller chose the files of the secrets: the daemon may
-    ///   read files that the caller may not.
+    /// - Parameter hidesSecrets: true to omit facts about the content of secret files. Needed if
+    ///   the caller chose the paths of these files, because the daemon can read files that the
+    ///   caller cannot read.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,
@@ -24,7 +25,7 @@ extension ReloadReply {
 }
 
 extension SettingsProblem {
-    /// The problem without facts about the content of a secret's file.
+    /// The same problem with a message that reveals nothing about the content of the secret file.
     fileprivate var withoutReason: SettingsProblem {
         SettingsProblem(
             file: file,

@@ -73,8 +73,8 @@ extension VendorStatus {
         case nil where state == .up:
             nil
         case nil where state == .degraded:
-            "vendor \(name): \(servers.count { $0.state == .down }) of \(servers.count) servers not "
-                + "responding: \(currentError)"
+            "vendor \(name): \(servers.count { $0.state == .down }) of \(servers.count) servers "
+                + "failed: \(currentError)"
         case nil:
             "vendor \(name): not responding: \(currentError)"
         }

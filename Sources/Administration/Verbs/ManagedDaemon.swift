@@ -74,7 +74,7 @@ package struct DaemonState {
     /// First problem of the last reload; nil if the reload succeeded.
     package var reloadProblem: String?
 
-    /// Log lines dropped since the start; nil if the daemon does not control its log.
+    /// Number of log lines dropped since the start; nil if the program has no ``LogSink``.
     package var droppedLogLines: UInt64?
 
     package var recent: [RecentQueries] {

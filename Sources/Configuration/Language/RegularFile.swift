@@ -8,7 +8,9 @@ package struct RegularFile: ~Copyable {
 
     let mode: mode_t
 
-    /// True if only root and its group can read the file: a service with its own user cannot.
+    /// True if only root, or the group root, can read the file.
+    ///
+    /// The service cannot read such a file, because it runs as its own user.
     let isOnlyForRoot: Bool
 
     /// Opens `path` for reading; does not block, even on a pipe without a writer.

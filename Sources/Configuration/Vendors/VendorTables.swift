@@ -175,8 +175,9 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            Maximum number of calls in flight. Further names wait. Clients take turns. One client \
-            can use half of the calls, and the next client half of the others.
+            Maximum number of calls in flight. Further names wait. Clients are served in \
+            round-robin order. One client can use half of the calls, and the next client half of \
+            the others.
             """
         ),
         .option(
@@ -186,8 +187,9 @@ extension VendorSettings {
             example: 100,
             """
             Maximum number of calls per second. Above it, the next vendor of the route or its \
-            fallback answers. A client has a share of the calls, as of the `budget`. Set it against clients that query random names, which cost money and \
-            can use up the `budget` of a day within minutes.
+            fallback answers. If several clients use the vendor, the calls have a limit per \
+            client, as in the `budget`. Set this option against clients that query random names: \
+            such names cost money and can use up the `budget` of a day within minutes.
             """
         ),
         .section(
@@ -212,9 +214,9 @@ extension VendorSettings {
             """
             Number of calls. Calls that did not reach the vendor or that the vendor refused are \
             not counted. If several clients (IPv4 addresses or IPv6 /56) used the vendor within \
-            24h, one client can use three quarters of the calls, and the next client three quarters \
-            of the others; above its share, the next vendor or the fallback answers the client. A \
-            single client can use all calls.
+            24h, one client can use three quarters of the calls, and the next client three \
+            quarters of the others. Above this limit, the next vendor or the fallback answers the \
+            client. A single client can use all calls.
             """
         ),
         .option(

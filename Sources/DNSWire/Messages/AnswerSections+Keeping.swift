@@ -118,7 +118,7 @@ extension AnswerSections {
         self.ttlOffsets = ttlOffsets
     }
 
-    /// Decodes the records as the reply to `question`.
+    /// Decodes the records, and returns them as a reply to `question`.
     package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true

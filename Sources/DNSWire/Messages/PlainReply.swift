@@ -2,10 +2,12 @@
 
 /// Answer section of a reply, copied without decoding its records.
 ///
-/// Nearly every positive reply is plain: a chain of CNAMEs, then the addresses at its end, each
-/// owner a pointer to the question or to the CNAME before (RFC 1035 §4.1.4). All pointers then lead
-/// into copied octets, at the same offsets in each reply to the question. Any other reply is
-/// decoded with ``Message``, which gives the same records.
+/// A plain reply has a chain of CNAMEs, possibly empty, and then the addresses of the last name.
+/// The owner of each record is a compression pointer to the name in the question or to the target
+/// of the CNAME before it (RFC 1035 §4.1.4). All pointers then lead into the question or into the
+/// copied octets, which have the same offsets in each reply to the question. Therefore the copied
+/// octets are valid in each of these replies. Nearly every positive reply is plain. Any other reply
+/// is decoded with ``Message``, which gives the same records.
 package struct PlainReply: Hashable, Sendable {
     /// The records of the answer section; there are no others.
     package private(set) var sections: AnswerSections
@@ -16,16 +18,17 @@ package struct PlainReply: Hashable, Sendable {
     /// The flags of the header; RCODE is NOERROR.
     package let header: Header
 
-    /// Offset of the end of the question in each reply.
+    /// Offset of the first octet after the question, in each reply.
     private let questionEnd: Int
 
-    /// Copies the answer section of `message` if the reply is plain; otherwise returns nil.
+    /// Copies the answer section of `message`; returns nil if the reply is not plain.
     ///
     /// Checks the answer section completely, and the boundaries of the records that follow.
     ///
     /// - Parameters:
-    ///   - type: QTYPE; only A and AAAA have plain replies.
-    ///   - questionEnd: the offset of the end of the only question, whose name is valid.
+    ///   - message: the reply, which has exactly one question, with a valid name.
+    ///   - type: QTYPE; only replies to A and AAAA queries can be plain.
+    ///   - questionEnd: the offset of the first octet after the question.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
@@ -62,7 +65,9 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Offset after the last octet that was checked; at the end of `run`, of the answer section.
+    /// Offset of the first octet that was not checked yet.
+    ///
+    /// After `run`, this is the offset of the first octet after the answer section.
     private(set) var end: Int
 
     /// Offsets of the TTLs.
@@ -71,22 +76,24 @@ private struct Walk: ~Escapable {
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offsets of the name of the question and of the target of each CNAME.
+    /// Offset of the name in the question, followed by the offset of the target of each CNAME.
     private var names: [Int] = [WireLimits.headerOctets]
 
     /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
-    /// Octets of the fixed fields of a record whose owner is a pointer.
+    /// Number of octets before the data of a record: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records, which are compared in pairs.
+    /// Maximum number of answer records.
+    ///
+    /// Each address is compared with all addresses before it, so the time grows with the square.
     private static let mostRecords = 24
 
-    /// Maximum number of other records.
+    /// Maximum number of records after the answer section.
     private static let mostOthers = 48
 
-    /// Maximum length of the chain in names.
+    /// Maximum number of names in a CNAME chain, including the name in the question.
     private static let mostNames = 6
 
     @_lifetime(copy message)
@@ -133,8 +140,10 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address record: its size and TTL are those of the first one, and its data differs
-    /// from all before.
+    /// Checks an address record.
+    ///
+    /// Its size and TTL must equal those of the first address record. Its data must differ from the
+    /// data of all earlier address records.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -153,12 +162,13 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// Checks the target of a CNAME, which is at `start`.
+    /// Checks the target of a CNAME; `start` is the offset of the target.
     private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, names.count < Self.mostNames else { return false }
-        // A pointer into the fields of a record would change with the TTLs.
+        // A pointer must lead to a label of an earlier name. A pointer to other octets, such as
+        // a TTL, would give another name as soon as these octets change.
         guard pointer.map({ label in names.contains { hasLabel(at: label, name: $0) } }) ?? true
         else { return false }
         guard !names.contains(where: { isSameName($0, start) }) else { return false }
@@ -175,8 +185,10 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the boundaries of the other records; returns true if an OPT record, if any, has no
-    /// option that matters.
+    /// Checks the boundaries of the records after the answer section.
+    ///
+    /// - Returns: true if there is no OPT record, or one that contains no information: its extended
+    ///   RCODE is zero and it has no option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))
@@ -220,7 +232,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns the offset of the label to which the pointers at `offset` lead.
+    /// Follows the pointers at `offset`, if any, and returns the offset of the label at their end.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }

@@ -8,7 +8,9 @@
 /// A network with a verified address (TCP, a valid cookie of RFC 7873, loopback) is distinct from
 /// the same network without verification: forged UDP queries never count against it.
 package struct ClientNetwork: Hashable, Sendable {
-    /// The leading 56 bits of an IPv6 address, or an IPv4 address in the same place, above the flags.
+    /// Network in the upper 56 bits, flags in the lower 8 bits.
+    ///
+    /// The network is the first 56 bits of an IPv6 address, or an IPv4 address.
     private let bits: UInt64
 
     private static let proven: UInt64 = 1

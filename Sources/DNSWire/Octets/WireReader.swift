@@ -14,10 +14,10 @@ package struct WireReader: ~Escapable {
     /// End of the readable range: the end of the message or of the current field.
     package private(set) var end: Int
 
-    /// Expanded names with many labels, by the offset to which a pointer has led.
+    /// Decoded names with many labels; the key is the offset to which a pointer led.
     ///
-    /// A record of 12 octets can have an owner of 127 labels.  Thousands of such records would
-    /// otherwise follow and copy the same labels again.
+    /// A record of 12 octets can have an owner of 127 labels.  Without this table, thousands of
+    /// such records would each cost the work to follow and copy the same labels.
     private var longNames: [Int: Name] = [:]
 
     /// Creates a reader at `offset` of `message`.

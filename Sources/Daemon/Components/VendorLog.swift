@@ -68,7 +68,7 @@ final class VendorLog {
         case .shareSpent(let rule):
             logger.warning(
                 """
-                vendor \(name): a client has used its share of the daily budget of \
+                vendor \(name): a client has reached its limit of the daily budget of \
                 \(rule.callsPerDay) calls, trying the next vendor or the fallback for its names
                 """,
                 metadata: ["vendor": "\(name)"]

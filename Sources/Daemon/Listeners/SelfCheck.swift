@@ -18,18 +18,25 @@ final class SelfCheck {
 
         case silent
 
-        /// The workers are busy with more queries than they can answer.
+        /// The workers receive queries, but more than they can answer.
         case overloaded
     }
 
-    /// Queries to one address, and the batches that its sockets had received before.
+    /// Health check queries to one listen address.
+    ///
+    /// `batches` has the counter ``DatagramListener/batches`` of each socket before the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// True if each socket has received more batches than this check can have caused.
+        /// True if the daemon has received other queries on each socket since the start of the
+        /// check.
+        ///
+        /// Each receive call returns at least one datagram. If the number of receive calls exceeds
+        /// the number of datagrams that this check can send, other queries arrived. The factor 2 is
+        /// a margin.
         var showsProgress: Bool {
             zip(listeners.datagrams, batches).allSatisfy { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -44,14 +51,14 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Queries for each socket: the kernel chooses the socket by the client's port.
+    /// Number of queries for each socket: the kernel chooses the socket by the client's port.
     ///
     /// With two sockets, one check in 128 does not reach both of them.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Attempts per query: a flood may fill the socket's buffer.
+    /// Maximum number of attempts per query: a flood may fill the socket's buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -60,10 +67,12 @@ final class SelfCheck {
         self.logger = logger
     }
 
-    /// Returns true if every address that has answered before answers again, or is overloaded; waits
-    /// up to `time`.
+    /// Queries all listen addresses, and waits up to `time` for the replies.
     ///
-    /// A restart would not help against overload.  Logs each change of a result.
+    /// An address without a reply passes the check if it has never answered, or if it is
+    /// overloaded: a restart would not help against overload.  Logs each change of a result.
+    ///
+    /// - Returns: true if all addresses pass the check.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {

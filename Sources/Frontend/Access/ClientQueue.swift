@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Queue that serves the clients in turn, and the elements of each client in order of arrival.
+/// Queue that serves the clients in round-robin order, and the elements of each client in order of
+/// arrival.
 struct ClientQueue<Element> {
-    /// Elements of one client, and the sum of their weights.
+    /// Queue of one client: its elements, and the sum of the weights of these elements.
     private final class Line {
         let client: ClientNetwork
         var elements = FirstInFirstOut<Element>()
@@ -12,13 +13,13 @@ struct ClientQueue<Element> {
         init(_ client: ClientNetwork) { self.client = client }
     }
 
-    /// The lines that have elements.
+    /// The queues of the clients that have elements.
     private var lines: [ClientNetwork: Line] = [:]
 
-    /// The lines that have elements, the next one first.
+    /// The same queues in round-robin order, the next one to serve first.
     private var turns = FirstInFirstOut<Line>()
 
-    /// The line used last, possibly empty: one client often sends many queries in a row.
+    /// Queue that `append` used last, possibly empty: a client often sends many queries in a row.
     private var latest: Line?
 
     private(set) var count = 0
@@ -74,7 +75,7 @@ struct ClientQueue<Element> {
     }
 }
 
-/// Queue of one line; a removed element is released at once.
+/// Queue of the elements of one client; a removed element is released immediately.
 private struct FirstInFirstOut<Element> {
     /// The oldest elements, in reverse order.
     private var leaving: [Element] = []

@@ -6,10 +6,10 @@
 enum TCPLimits {
     // MARK: - Number
 
-    /// Sessions at the same time; above it, the client with the most sessions loses one.
+    /// Maximum number of sessions; above it, a session of the client with the most is closed.
     static let connections = 256
 
-    /// Sessions of one client; above it, the client's longest inactive session is closed.
+    /// Maximum number of sessions of one client; above it, its longest inactive one is closed.
     static let connectionsPerClient = 128
 
     /// Unanswered queries of one session above which reading is suspended.
@@ -40,15 +40,18 @@ enum TCPLimits {
 
     static let readOctets = 16 << 10
 
-    /// Consecutive reads of one session before other sessions are served.
+    /// Maximum number of consecutive reads of one session; then other sessions are served.
     static let reads = 4
 
-    /// Answers that are not in the cache, and rendered replies, before other work of the loop.
+    /// Maximum number of queries answered without a cache hit, plus replies rendered, in one turn
+    /// of the service loop.
+    ///
+    /// Then the loop does other work before it continues.
     static let answersPerTurn = 32
 
     // MARK: - Time
 
-    /// Suspension of reading after a client exceeded its share of queries in flight.
+    /// Suspension of reading after a client exceeded its limit of queries in flight.
     static let pause: Duration = .milliseconds(100)
 
     /// Idle timeout (RFC 7766 §6.2.3: a few seconds; RFC 9210 §4.4: more than that).

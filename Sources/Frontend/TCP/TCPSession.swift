@@ -50,7 +50,10 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Answers and rendered replies of the current turn; hits do not count.
+    /// Number of queries answered without a cache hit, plus number of replies rendered, in the
+    /// current turn of the service loop.
+    ///
+    /// At ``TCPLimits/answersPerTurn`` further queries wait for a later turn of the loop.
     private var answers = 0
 
     private(set) var lastActive: Instant
@@ -144,7 +147,7 @@ final class TCPSession {
 
     // MARK: - Reading
 
-    /// Serves the client immediately, or after the sessions that wait.
+    /// Serves the session immediately if no other session waits; otherwise queues it.
     private func serveInTurn(toEnd: Bool) {
         guard handler.sessions.isBusy else { return serve(toEnd: toEnd) }
         isHeld = true
@@ -295,7 +298,7 @@ final class TCPSession {
         handler.sessions.serveLater(self)
     }
 
-    /// Writes new replies and reads more queries; returns the number of answers.
+    /// Writes new replies and reads more queries; returns the work done, as counted by `answers`.
     func catchUp() -> Int {
         isCatchingUp = false
         answers = 0

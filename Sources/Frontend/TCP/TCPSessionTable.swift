@@ -4,8 +4,8 @@ package import Net
 
 /// Table of all TCP sessions, with bounds on their number and memory.
 ///
-/// At a bound, the client with the most sessions or octets loses a session (TCP limits on the
-/// page), so a new client is always accepted.
+/// At a bound, a session of the client with the most sessions or octets is closed (TCP limits on
+/// the page of the module). Therefore a new client is always accepted.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -14,10 +14,10 @@ package final class TCPSessionTable {
 
     private(set) var octets = 0
 
-    /// Sessions that have work left; each is in it at most once.
+    /// Sessions with unfinished work, in round-robin order of their clients; each at most once.
     private var waiting = ClientQueue<TCPSession>()
 
-    /// True if a later turn will serve `waiting`.
+    /// True if a queued job will serve the sessions of `waiting` in a later turn of the loop.
     private var isServingLater = false
 
     /// Sessions closed to accept other sessions.
@@ -68,12 +68,12 @@ package final class TCPSessionTable {
 
     func noteMalformed() { malformed += 1 }
 
-    // MARK: - Turns
+    // MARK: - Waiting sessions
 
-    /// True if a session that becomes readable must wait for others.
+    /// True if other sessions wait, so that a session with new data must wait behind them.
     var isBusy: Bool { waiting.count > 0 }
 
-    /// Serves `session` in a later turn of the service loop, after sessions that wait already.
+    /// Serves `session` in a later turn of the service loop; queues it behind waiting sessions.
     func serveLater(_ session: TCPSession) {
         waiting.append(session, of: session.network)
         guard !isServingLater else { return }
@@ -81,7 +81,8 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves sessions, one client after the other, until the work of a turn is done.
+    /// Serves waiting sessions, in round-robin order of their clients, up to the limit of work for
+    /// one turn of the loop.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {

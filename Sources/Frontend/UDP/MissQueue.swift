@@ -15,8 +15,9 @@ package struct Miss: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// The clients take turns.  A client can queue as many misses as places are free, so one client
-/// alone gets half of the queue, and a flood leaves places for others.
+/// Clients are served in round-robin order.  A client may queue only as many misses as there are
+/// free places left.  One client alone therefore fills at most half of the queue, and a flood
+/// leaves places for other clients.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -34,7 +35,7 @@ package final class MissQueue: Sendable {
 
         var isEmpty: Bool { misses.count == 0 && own.isEmpty && refreshes.isEmpty }
 
-        /// Queues a miss; returns false if the queue, or the client's part of it, is full.
+        /// Queues a miss; returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
             let octets = miss.datagram.octets.count
             let free = MissQueue.limit - misses.count
@@ -61,13 +62,15 @@ package final class MissQueue: Sendable {
     /// Maximum number of queued misses, and of queued refreshes.
     private static let limit = 8_192
 
-    /// Maximum octets of queued datagrams.
+    /// Maximum number of octets of queued datagrams.
     package static let octets = 2 << 20
 
-    /// Maximum queued health check queries; one check sends fewer.
+    /// Maximum number of queued health check queries; one check sends fewer.
     private static let ownLimit = 256
 
-    /// Misses handled in one turn of the service loop, before sockets, timers and control calls.
+    /// Maximum number of misses handled in one turn of the service loop.
+    ///
+    /// Then the loop serves sockets, timers and control calls before it handles further misses.
     private static let row = 64
 
     /// Misses dropped because the queue was full.
@@ -108,7 +111,7 @@ package final class MissQueue: Sendable {
 
     /// Queues misses; thread-safe, does not block.
     ///
-    /// - Parameter own: health check queries, which have places of their own.
+    /// - Parameter own: health check queries, which have a separate queue.
     package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
             var lost = 0

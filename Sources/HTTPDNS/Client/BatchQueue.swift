@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Queue of names waiting for a vendor call; groups names into batches.
+/// Queue of names that wait for a vendor call; returns the names of one call at a time.
 ///
-/// Each client has a line of names. The next call is for the client with the fewest calls in
-/// flight; clients with equally many take turns. A name that several clients wait for is in the line
-/// of each of them, and leaves all lines with the first.
+/// Each client has its own queue of names. The next call is for the client with the fewest calls in
+/// flight. Clients with equally many calls are served in round-robin order. If several clients wait
+/// for a name, the queue of each of them has an entry for the name. The call for the name removes
+/// all these entries.
 ///
-/// A call carries the names of one client, because a slow or failing name affects all names of its
-/// call. All names of a call request the same families.
+/// A slow or failing name affects all names of its call. Therefore a call carries the names of one
+/// client only. All names of a call request the same families.
 package struct BatchQueue: Sendable {
     /// Name and families to request; equal questions are queued once.
     package struct Question: Sendable, Hashable {
@@ -23,7 +24,7 @@ package struct BatchQueue: Sendable {
 
     /// Names of the next call.
     package struct Batch: Sendable {
-        /// Client whose turn it is; nil for the daemon itself.
+        /// Client from whose queue the names come; nil for the daemon itself.
         let client: ClientNetwork?
 
         /// Questions with equal families; not empty.
@@ -33,19 +34,19 @@ package struct BatchQueue: Sendable {
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
-    /// Question with its sequence number.
+    /// Entry in the queue of a client: a question with its sequence number.
     private struct Entry: Sendable {
         let question: Question
         let number: UInt64
     }
 
-    /// Queued question: the number of its entries, and the clients with such an entry.
+    /// State of a queued question: its sequence number, and the clients whose queues contain it.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
     }
 
-    /// Names of one client that may share a call.
+    /// Key of one queue: a client and the families of its names, which may share a call.
     private struct Line: Hashable {
         let families: Families
 
@@ -55,15 +56,15 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Entries, oldest first.
+    /// Queues of the clients, oldest entry first.
     ///
-    /// An entry with another number than in `waiting` has left the queue.
+    /// An entry is obsolete if `waiting` does not contain its question with the same number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
-    /// Keys of `lines`, each once, in the order of their turns.
+    /// Keys of `lines`, each once, in round-robin order.
     private var turns: [Line] = []
 
-    /// Number of entries in all lines, and how many of them have left the queue.
+    /// Number of entries in all queues, and number of obsolete entries among them.
     private var entries = 0
     private var left = 0
 
@@ -72,7 +73,7 @@ package struct BatchQueue: Sendable {
     /// Number of queued questions.
     package var count: Int { waiting.count }
 
-    /// Number of lines, also of those that have become empty but still have a turn.
+    /// Number of queues of clients, including empty queues that are not removed yet.
     var lineCount: Int { lines.count }
 
     package init() {}
@@ -81,9 +82,10 @@ package struct BatchQueue: Sendable {
 // MARK: - Changing
 
 extension BatchQueue {
-    /// Adds a question to the line of `client`, unless it is there already.
+    /// Adds a question to the queue of `client`, unless the queue contains it already.
     ///
-    /// Beyond ``ClientLimits/queuedEntries`` a question is in one line only.
+    /// If there are ``ClientLimits/queuedEntries`` entries, only a question that is in no queue is
+    /// added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -97,7 +99,7 @@ extension BatchQueue {
         entries += 1
     }
 
-    /// Removes a question from all lines.
+    /// Removes a question from the queues of all clients.
     package mutating func remove(_ question: Question) {
         guard let place = waiting.removeValue(forKey: question) else { return }
         left += place.clients.count
@@ -142,10 +144,10 @@ extension BatchQueue {
         return batch
     }
 
-    /// Returns the index in `turns` of the next line, and removes empty lines before it.
+    /// Returns the index in `turns` of the queue to serve next, and removes empty queues before it.
     ///
-    /// The first client without a call in flight is next. So the search passes at most as many
-    /// clients as there are calls.
+    /// The search ends at the first client without a call in flight. Therefore it passes at most as
+    /// many clients as there are calls in flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -176,7 +178,7 @@ extension BatchQueue {
         waiting[entry.question]?.number == entry.number
     }
 
-    /// Removes entries that have left the queue, once they are the majority.
+    /// Removes the obsolete entries, once they are more than half of all entries.
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
         for line in turns {

@@ -6,8 +6,8 @@ package import DNSWire
 /// Each request is charged before it is sent, and refunded if it was not sent. The count restarts
 /// when the day changes, also backwards, and when the program starts.
 ///
-/// A client that shares the vendor with others has a share of the budget (``FairShare``): it may
-/// spend three quarters, and other clients three quarters of what it leaves.
+/// If a vendor has several clients, the budget has a limit per client (``FairShare``). The first
+/// client may spend three quarters of the budget, and the next client three quarters of the rest.
 package struct Budget: Sendable, Hashable {
     /// Action on requests beyond the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
@@ -40,16 +40,16 @@ package struct Budget: Sendable, Hashable {
     /// Requests on that day.
     private var spent: UInt64 = 0
 
-    /// Requests of each client on that day, for at most ``ClientLimits/countedClients``.
+    /// Requests of each client on that day; has at most ``ClientLimits/countedClients`` clients.
     private var spentByClient: [ClientNetwork: UInt64] = [:]
 
-    /// Requests beyond the budget or a client's share of it, sent or not.
+    /// Requests beyond the budget or beyond the limit of a client, sent or not.
     package private(set) var exceeded: UInt64 = 0
 
     /// Day for which the exhausted budget was reported.
     private var toldOf: Int64?
 
-    /// Day for which the exhausted share of a client was reported.
+    /// Day for which it was reported that a client has reached its limit.
     private var toldOfShare: Int64?
 
     /// Number of clients with a count.
@@ -86,7 +86,7 @@ package struct Budget: Sendable, Hashable {
         isExhausted(wallSeconds: wallSeconds) && rule?.onExceeded == .fallback
     }
 
-    /// Returns true if `client` has spent its share, while requests are left for other clients.
+    /// Returns true if `client` has reached its limit; other clients may still send requests.
     package func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard let rule, rule.onExceeded == .fallback else { return false }
         let all = spent(wallSeconds: wallSeconds)
@@ -113,7 +113,7 @@ package struct Budget: Sendable, Hashable {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of `client`; nil is the daemon itself, which has no share.
+    /// Charges one request to `client`; nil is the daemon itself, which has no per-client limit.
     ///
     /// - Returns: false if the request must not be sent.
     package mutating func spend(by client: ClientNetwork? = nil, wallSeconds: Int64) -> Bool {
@@ -131,7 +131,7 @@ extension Budget {
         return true
     }
 
-    /// Counts a request of `client`; a full table forgets the clients with few requests.
+    /// Counts a request of `client`; a full table removes the clients with few requests.
     private mutating func count(_ client: ClientNetwork) {
         if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
             let mean = spentByClient.values.reduce(0, +) / UInt64(spentByClient.count)
@@ -140,7 +140,7 @@ extension Budget {
         spentByClient[client, default: 0] += 1
     }
 
-    /// Returns true if the exhausted budget must be reported now: once a day.
+    /// Returns true if the budget is exhausted and this was not reported yet today.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard isExhausted(wallSeconds: wallSeconds), toldOf != today else { return false }
@@ -148,7 +148,9 @@ extension Budget {
         return true
     }
 
-    /// Returns true if the exhausted share of a client must be reported now: once a day.
+    /// Returns true if no report was made yet today that a client has reached its limit.
+    ///
+    /// The caller then makes this report.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -163,7 +165,7 @@ extension Budget {
         spentByClient[client] = own > 1 ? own - 1 : nil
     }
 
-    /// Counts a call that was not started because the budget or the client's share is exhausted.
+    /// Counts a call that was not started because of the budget or of the limit per client.
     package mutating func refused() {
         exceeded += 1
     }

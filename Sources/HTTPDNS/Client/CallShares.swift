@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Calls in flight per client; nil stands for the daemon itself.
+/// Number of calls in flight of each client, and the limit per client.
 ///
-/// An unanswered name occupies a call for seconds, so clients could otherwise occupy all calls. One
-/// client can occupy half of them, the next client half of the others (``FairShare``).
+/// The client nil is the daemon itself. An unanswered name occupies a call for seconds. Without a
+/// limit, one client could therefore occupy all calls. With the limit, one client can occupy half
+/// of the calls, and the next client half of the others (``FairShare``).
 package struct CallShares: Sendable {
-    /// Maximum calls in flight.
+    /// Maximum number of calls in flight.
     private let limit: Int
 
     /// Calls in flight of all clients, without health probes.
     private(set) var count = 0
 
-    /// Calls in flight of each client; no entry is 0.
+    /// Number of calls in flight of each client; a client without an entry has none.
     private var counts: [ClientNetwork?: Int] = [:]
 
-    /// Creates the shares of `calls` concurrent calls.
+    /// Creates the limit for `calls` concurrent calls.
     init(of calls: Int) { limit = calls }
 
     var free: Int { limit - count }

@@ -30,27 +30,29 @@ package enum ClientLimits {
     /// Time after which one request is signed without the clock correction.
     static let skewRetest = Duration.seconds(600)
 
-    /// Names waiting for a call; further look-ups fail immediately.
+    /// Maximum number of names that wait for a call; further look-ups fail immediately.
     static let queuedNames = 4_096
 
-    /// Entries of such names in the lines of all clients; a name is in several lines if several
-    /// clients wait for it.
+    /// Maximum number of entries in the queues of all clients.
+    ///
+    /// A name that several clients wait for has one entry for each of them.
     static let queuedEntries = 4 * queuedNames
 
-    /// Minimum time between two searches for queued look-ups that are too late.
+    /// Minimum time between two searches of the queue for look-ups whose deadline has passed.
     static let queueGrain = Duration.milliseconds(10)
 
-    /// Clients of a vendor whose requests of the day are counted.
+    /// Maximum number of clients of a vendor whose requests of the day are counted.
     static let countedClients = 1_024
 
-    /// Time after its latest look-up in which a client is reckoned with: its share of the budget
-    /// and of the rate is kept free.
+    /// Time after its latest look-up for which a client counts as a client of the vendor.
+    ///
+    /// If a vendor has several clients, budget and rate have a limit per client.
     static let clientMemory = Duration.seconds(86_400)
 
-    /// Requests still running after their call was answered; further ones are cancelled.
+    /// Maximum number of requests in flight whose call has ended; further ones are cancelled.
     static let lingeringTries = 64
 
-    /// Names with their own cost counter.
+    /// Maximum number of names with their own cost counter.
     static let countedNames = 1_024
 
     /// Minimum time between two requests to the scheduling service.

@@ -2,17 +2,18 @@
 
 /// Rule by which clients share a limited resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
-/// A client gets its first unit whenever one is free, and more only while it holds fewer than a
-/// multiple of the units that would then remain. So each client can hold the same fraction of what
-/// the others leave, and a client that holds nothing finds a free unit.
+/// A client gets its first unit if any unit is free. It gets a further unit only if it holds fewer
+/// units than a multiple of the units that would then be free. Therefore each client can hold the
+/// same fraction of the units that other clients do not hold. Some units stay free for a client
+/// that holds none.
 struct FairShare {
-    /// Units that a client may hold for each unit that remains.
+    /// Ratio of the units that a client may hold to the units that are free.
     private let multiple: Int
 
-    /// Half of what other clients leave.
+    /// Half of the units that other clients do not hold.
     static let half = FairShare(multiple: 1)
 
-    /// Three quarters of what other clients leave.
+    /// Three quarters of the units that other clients do not hold.
     static let threeQuarters = FairShare(multiple: 3)
 
     /// Returns true if a client that holds `used` units may take one of `free` units.

@@ -3,20 +3,20 @@ internal import DNSWire
 
 /// Rate limit of vendor requests per second, which protects the daily budget.
 ///
-/// A burst of one second's worth is allowed. Further requests are refused and do not wait: a name
-/// in a queue would reach the fallback only after its deadline. So that a client with many names
-/// does not take the requests of all, a client has a share of each second (``FairShare``).
+/// A burst of the requests of one second is allowed. Further requests are refused and not queued: a
+/// queued name would reach the fallback only after its deadline. The requests of each second have a
+/// limit per client (``FairShare``), so that a client with many names cannot use all of them.
 struct RateLimiter: Sendable, Hashable {
     /// Requests per second, at least 1; nil for no limit.
     let perSecond: Int?
 
-    /// Time at which the sent requests are within the rate; nil before the first request.
+    /// Time from which the requests sent so far do not exceed the rate; nil before the first.
     private var busyUntil: Instant?
 
-    /// Start of the second in which requests are counted by client; nil before the first request.
+    /// Start of the one-second period for which `counts` is valid; nil before the first request.
     private var second: Instant?
 
-    /// Requests of each client in that second.
+    /// Requests of each client in the period that began at `second`.
     private var counts: [ClientNetwork: Int] = [:]
 
     init(perSecond: Int?) { self.perSecond = perSecond }
@@ -27,7 +27,7 @@ struct RateLimiter: Sendable, Hashable {
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
 
-    /// Returns true if `client` has used its share, while requests are left for other clients.
+    /// Returns true if `client` has reached its limit; other clients may still send requests.
     func forbids(_ client: ClientNetwork, now: Instant) -> Bool {
         guard let perSecond, let busyUntil, let second, now - second < .seconds(1),
             let used = counts[client]
@@ -41,7 +41,7 @@ struct RateLimiter: Sendable, Hashable {
 // MARK: - Events
 
 extension RateLimiter {
-    /// Counts a request of `client`; nil is the daemon itself, which has no share.
+    /// Counts a request of `client`; nil is the daemon itself, which has no per-client limit.
     mutating func spend(by client: ClientNetwork? = nil, now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond

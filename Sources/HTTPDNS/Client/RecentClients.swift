@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// The two clients that used a vendor last.
 ///
-/// Two are enough to know for every client if there are others.
+/// Two recent clients are enough: for any client, at least one of them is a different client.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

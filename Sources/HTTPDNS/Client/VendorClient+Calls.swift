@@ -5,7 +5,9 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a call for `names`, which have equal families, at the expense of `client`.
+    /// Starts a call for `names`, which request the same families.
+    ///
+    /// The call counts against the limits of `client`.
     ///
     /// The caller has checked that a call is permitted.
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {

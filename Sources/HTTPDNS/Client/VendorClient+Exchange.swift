@@ -13,10 +13,10 @@ protocol VendorRequest: Sendable {
     /// Charges of the request, one for each name; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Client whose shares of budget and rate the request uses; nil for the daemon itself.
+    /// Client whose limits of budget and rate the request uses; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// True if the request obeys the rate limit.
+    /// True if the rate limit can refuse the request; false for health probes and refreshes.
     var isPaced: Bool { get }
 
     /// Returns the HTTP request, signed with `wallSeconds`.

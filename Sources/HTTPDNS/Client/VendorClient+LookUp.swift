@@ -89,9 +89,10 @@ extension VendorClient {
         return nil
     }
 
-    /// Records that `client` also waits for a name that a look-up has made pending.
+    /// Records that `client` also waits for `name`, if the name has a pending look-up.
     ///
-    /// A queued name is then sent as soon as it is the turn of any client that waits for it.
+    /// A queued name is then also in the queue of `client`. It is sent as soon as it is the next
+    /// name of any client that waits for it.
     package func join(_ name: Name, _ families: Families, of client: ClientNetwork) {
         clients.note(client, now: clocks.now())
         let question = BatchQueue.Question(
@@ -115,7 +116,7 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns the error if `client` has used its share of the budget.
+    /// Returns the error if `client` has reached its limit of the budget.
     ///
     /// The only client of a vendor may use the whole budget, as may the daemon itself (nil).
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
@@ -128,7 +129,8 @@ extension VendorClient {
         return .clientBudget
     }
 
-    /// Returns the error if the calls of this second are used up, or the share of `client`.
+    /// Returns the error if all calls of this second are used, or if `client` has reached its
+    /// limit.
     ///
     /// The only client of a vendor may use all calls, as may the daemon itself (nil).
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
@@ -137,7 +139,8 @@ extension VendorClient {
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the reason that forbids every call and health probe now; nil if one may start.
+    /// Returns the reason why no call and no health probe may start now, for any client; nil if
+    /// they may start.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -156,9 +159,9 @@ extension VendorClient {
 extension VendorClient {
     /// Starts calls for queued names, now or in the next turn of the service loop.
     ///
-    /// By default, names share a call only while the limit is reached: the slowest name of a call
-    /// delays the others, and one failure affects all. With `Batching.together`, names from the
-    /// same turn of the service loop also share a call.
+    /// By default, names share a call only while the limit of calls is reached: the slowest name of
+    /// a call delays the others, and one failure affects all. With `Batching.together`, names from
+    /// the same turn of the service loop also share a call.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -170,7 +173,7 @@ extension VendorClient {
         }
     }
 
-    /// True if a name waits one loop turn for names to share its call.
+    /// True if a name waits one turn of the loop for names to share its call.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
     /// Starts calls for queued names, as many as the limits permit.
@@ -189,8 +192,10 @@ extension VendorClient {
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
-    /// Fails the names of a batch, except those that other clients wait for if only the share of
-    /// the batch's client is used up.
+    /// Fails the names of a call that must not start.
+    ///
+    /// If the reason is the limit of one client, names that other clients also wait for do not
+    /// fail: they return to the queues of these clients.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {

@@ -173,9 +173,9 @@ extension VendorError {
     /// Returns the result of the attempt for its server.
     ///
     /// A timeout does not count if the server had less than a fair time, or if a retry on a new
-    /// connection follows. A failure for a client's name is a suspicion until a health probe
-    /// decides. A 429 for a client's name may be a limit for that name, and counts only if a probe
-    /// gets it, too.
+    /// connection follows. A failure for a client's name is only a suspicion, until a health probe
+    /// confirms or refutes it. A 429 for a client's name may be a limit for that name only. A 429
+    /// therefore counts only if a health probe receives it.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

@@ -62,7 +62,7 @@ package final class VendorClient {
     /// Names that are not in a call yet.
     var queue = BatchQueue()
 
-    /// True if the queue will be processed in the next loop turn.
+    /// True if the queue will be processed in the next turn of the loop.
     var isFlushing = false
 
     /// Calls without an answer so far.
@@ -147,7 +147,7 @@ extension VendorClient {
         /// Time after a switch until the primary server is checked again.
         package var returnToPrimaryAfter: Duration = .seconds(600)
 
-        /// Maximum calls in flight, at least 1; beyond it, names wait and share calls.
+        /// Maximum number of calls in flight, at least 1; above it, names wait and share calls.
         package var concurrentCalls = 32
 
         /// Policy for sharing calls.
@@ -218,7 +218,7 @@ extension VendorClient {
         /// The budget of the day is used up; reported once a day.
         case budgetSpent(Budget.Rule)
 
-        /// A client has used its share of the day's budget; reported once a day.
+        /// A client has reached its limit of the day's budget; reported once a day.
         case shareSpent(Budget.Rule)
     }
 }

@@ -16,7 +16,7 @@ struct JSONReader {
     /// Contents of the strings with escapes, decoded; they follow `text` in the document.
     private var decoded: [UInt8] = []
 
-    /// Keys so far of all objects with many members.
+    /// Keys read so far, of objects with more than ``comparedKeys`` members.
     private var keys: Set<Key> = []
 
     /// Key of an object's member.

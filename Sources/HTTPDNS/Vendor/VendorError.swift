@@ -55,10 +55,10 @@ package enum VendorError: Error, Hashable {
     /// The call limit of this second is used up.
     case pace
 
-    /// The client's share of the call budget of the day is used up.
+    /// The client has reached its limit of the call budget of the day.
     case clientBudget
 
-    /// The client's share of the calls of this second is used up.
+    /// The client has reached its limit of calls of this second.
     case clientPace
 
     case busy
@@ -230,8 +230,8 @@ extension VendorError: CustomStringConvertible {
         case .paused: "the operator paused this vendor"
         case .budget: "the call budget for today is used up"
         case .pace: "the limit of calls per second is reached"
-        case .clientBudget: "the client's share of the call budget for today is used up"
-        case .clientPace: "the client's share of the calls per second is used up"
+        case .clientBudget: "the client has reached its limit of the call budget for today"
+        case .clientPace: "the client has reached its limit of calls per second"
         case .busy: "too many look-ups are waiting"
         }
     }

@@ -16,7 +16,7 @@ package final class DatagramListener: Sendable {
     /// True if each datagram is received with its destination address.
     package let reportsDestination: Bool
 
-    /// Number of batches received by all workers of this socket.
+    /// Number of receive calls (recvmmsg) of all workers that returned datagrams of this socket.
     package let batches = Atomic<UInt64>(0)
 
     /// True if another process, such as systemd, keeps the socket when this process ends.

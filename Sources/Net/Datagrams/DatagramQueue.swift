@@ -178,8 +178,8 @@ final class DatagramQueue: TurnBatch {
 extension DatagramListener {
     /// Queues `octets` as the reply to `query`, from the destination address of `query`.
     ///
-    /// Replies leave at the end of the turn. A reply that the kernel does not accept immediately is
-    /// dropped.
+    /// Replies are sent at the end of the turn of the loop. A reply that the kernel does not accept
+    /// immediately is dropped.
     @ServiceLoop
     package func reply(_ octets: [UInt8], to query: ReceivedDatagram) {
         DatagramQueue.shared.add(octets, to: query, of: self)

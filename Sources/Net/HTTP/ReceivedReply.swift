@@ -99,7 +99,7 @@ final class ReceivedReply {
     }
 }
 
-/// Octets of the headers and bodies being received, of all replies of one client.
+/// Memory used by the replies that one ``HTTPClient`` is receiving: octets of headers and bodies.
 final class ReplyMemory {
     var octets = 0
 }

@@ -7,11 +7,12 @@ private import Synchronization
 
 /// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``. A turn runs the jobs queued by the
-/// thread itself, then those of other threads, each in order of arrival, regardless of priority.
+/// It is the executor of the global actor ``ServiceLoop``. A turn of the loop first runs the jobs
+/// queued by the thread itself, then the jobs of other threads, then polls. Jobs run in order of
+/// arrival, regardless of priority.
 ///
-/// **Fairness.** A turn runs only the jobs that were queued when it began. A poll dispatches at most
-/// 16 sources. So neither jobs nor sockets starve.
+/// **Fairness.** A turn of the loop runs only the jobs that were queued when the turn began. A poll
+/// dispatches at most 16 sources. Therefore neither jobs nor sockets starve.
 ///
 /// **Waking.** Under the lock the thread sets `polling` if the queue is empty, and clears it after
 /// the poll. Another thread that queues a job holds the same lock. If `polling` is not set, the
@@ -35,7 +36,7 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private struct State {
-        /// Jobs of other threads for the next turn.
+        /// Jobs of other threads for the next turn of the loop.
         var jobs: [Job] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
@@ -45,15 +46,15 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// Jobs queued by the loop's own thread for the next turn.
+    /// Jobs queued by the loop's own thread for the next turn of the loop.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
-    /// Batches to flush at the end of the turn.
+    /// Collected work, such as datagrams to send, that is done at the end of the turn of the loop.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var batches: [any TurnBatch] = []
 
-    /// Maximum sources that a turn dispatches.
+    /// Maximum number of sources that one turn of the loop dispatches.
     private static let sourcesPerTurn = 16
 
     /// Eventfd that wakes the thread.
@@ -159,7 +160,7 @@ extension LoopExecutor {
         precondition(error == 0, "cannot wait for the service thread: \(errorText(error))")
     }
 
-    /// Ends the thread permanently after its current turn; jobs still queued never run.
+    /// Ends the thread permanently after the current turn of the loop; queued jobs never run.
     func stop() {
         let wake = state.withLock { state in
             state.stopping = true
@@ -210,13 +211,13 @@ extension LoopExecutor {
         thread.store(0, ordering: .relaxed)
     }
 
-    /// Flushes `batch` before the next wait; called on the loop's thread.
+    /// Flushes the work collected in `batch` before the next wait; called on the loop's thread.
     func flushLater(_ batch: any TurnBatch) {
         // SAFETY: this is the loop's thread.
         unsafe batches.append(batch)
     }
 
-    /// Flushes all batches; those that collect more work are flushed later.
+    /// Does all collected work; work that is collected meanwhile is done later.
     private func flushBatches() {
         // SAFETY: this is the loop's thread.
         let due = unsafe batches
@@ -230,9 +231,10 @@ extension LoopExecutor {
         unsafe own.isEmpty && batches.isEmpty
     }
 
-    /// Dispatches ready sources until none is ready or one leaves no work, then flushes the batches.
+    /// Dispatches ready sources, at most ``sourcesPerTurn``, then does the collected work.
     ///
-    /// Waits for a source if there is nothing else to do.
+    /// If no job is queued and no work is collected, the poll first waits for a source. It ends
+    /// when no source is ready, or when after a source no job is queued and no work is collected.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }
@@ -244,9 +246,10 @@ extension LoopExecutor {
 
     /// Dispatches one ready source; returns false if none is ready.
     ///
-    /// - Parameter waits: true to wait for a source unless other threads have queued jobs.
+    /// - Parameter waits: true to wait until a source is ready; the call still does not wait if
+    ///   another thread has queued a job.
     private func dispatch(waits: Bool) -> Bool {
-        // SAFETY: `event` lives as long as the loop, and this is the loop's thread.
+        // SAFETY: `event` is never freed, and this is the loop's thread.
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =

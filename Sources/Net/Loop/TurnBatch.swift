@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work collected during turns of the service loop and done together, such as one `sendmmsg`.
+/// Work that is collected during a turn of the service loop and then done together.
+///
+/// Example: datagrams that leave with one `sendmmsg`.
 @ServiceLoop
 package protocol TurnBatch: AnyObject {
     /// Does the collected work; may collect more.
@@ -8,6 +10,6 @@ package protocol TurnBatch: AnyObject {
 }
 
 extension ServiceLoop {
-    /// Flushes `batch` once, at the end of the current turn or of the next.
+    /// Flushes `batch` once, at the end of the current or the next turn of the loop.
     static func flushLater(_ batch: any TurnBatch) { LoopExecutor.shared.flushLater(batch) }
 }

@@ -50,7 +50,7 @@ package final class DatagramSocket {
     /// Address of this end, chosen by the kernel; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Queues one datagram, which leaves at the end of the turn with those of other sockets.
+    /// Queues one datagram, which is sent at the end of the turn of the loop.
     ///
     /// A failure to send is reported to the receiver. It may concern an earlier datagram.
     ///

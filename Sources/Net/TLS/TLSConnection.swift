@@ -22,7 +22,10 @@ package final class TLSConnection: OctetStream {
     /// Octets per read from the peer, whose records are then processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Consecutive reads; at `longestRow` the task yields, because a record can hold one octet.
+    /// Number of reads since the task yielded.
+    ///
+    /// At `longestRow` reads the task yields. A peer can send records of one octet each, and many
+    /// reads of them without a pause would block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 

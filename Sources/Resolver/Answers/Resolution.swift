@@ -26,7 +26,7 @@ package struct Resolution: Sendable {
     /// cached copy.
     package var isAuthentic = false
 
-    /// True if the query was refused because its client has used its share.
+    /// True if the query was refused because its client has reached its limit.
     package private(set) var isRefused = false
 
     /// Creates an answer with these records; TTLs are sent unchanged.
@@ -88,7 +88,7 @@ package struct Resolution: Sendable {
         provenance: .local
     )
 
-    /// SERVFAIL for a query of a client that has used its share; not cached.
+    /// SERVFAIL for a query of a client that has reached its limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true

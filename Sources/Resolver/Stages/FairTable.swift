@@ -14,7 +14,7 @@ protocol FairEntry: AnyObject {
     /// True if the entry has left the table.
     var isOver: Bool { get set }
 
-    /// The entries of the client, set while the entry is in the table.
+    /// List of the entries of the client, set while the entry is in the table.
     var line: FairLine<Self>? { get set }
 }
 
@@ -46,22 +46,24 @@ package struct FairLimits: Sendable {
     /// Maximum number of entries of one client; beyond it the client replaces its own oldest entry.
     package let perClient: Int
 
-    /// Number of entries that a client can hold in a full table without being evicted first.
+    /// Number of entries up to which a client is protected: clients with more are evicted first.
     package let share: Int
 
     /// Minimum age of an entry before its own client can replace it.
     package let grace: Duration
 }
 
-/// Bounded table in which each client has a share.
+/// Table with limits in total and per client.
 ///
-/// When the table is full, the client with the most entries loses its oldest entry, if it has more
-/// than `FairLimits.share`.  If no client has that many, the oldest entry of all is evicted, so
-/// that an entry survives a flood from forged addresses for the time that the flood needs to fill
-/// the table.  unbound calls such a table the jostle list.
+/// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
+/// if this client has more than `FairLimits.share` entries.  If no client has more, the new entry
+/// evicts the oldest entry of all clients.  In a flood from forged addresses, an entry therefore
+/// survives for the time that the flood needs to fill the table.  unbound calls such a table the
+/// jostle list.
 ///
-/// The client with the most entries also replaces its own entries, but only those older than
-/// `FairLimits.grace`; otherwise its new entry is refused.  This bounds the rate of new work.
+/// A new entry of the client with the most entries evicts an older entry of the same client.  If
+/// its oldest entry is younger than `FairLimits.grace`, the new entry is refused instead.  This
+/// bounds the rate of new work.
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits
@@ -76,7 +78,7 @@ struct FairTable<Entry: FairEntry> {
         /// The caller must evict this entry first.
         case replaces(Entry)
 
-        /// The client has used its share.
+        /// The client has reached its limit.
         case refused
     }
 
@@ -85,7 +87,7 @@ struct FairTable<Entry: FairEntry> {
 
     /// The client that used the table last, because one client often sends many queries in a row.
     ///
-    /// Its line may be empty; all lines of `lines` that belong to other clients have entries.
+    /// Its list of entries may be empty.  The lists of all other clients in `lines` have entries.
     private var latest: (client: ClientNetwork?, line: FairLine<Entry>)?
 
     /// Clients with more entries than `limits.share`: at most `limits.all / limits.share`.
@@ -109,7 +111,7 @@ struct FairTable<Entry: FairEntry> {
         leave(entry, from: entry.client)
     }
 
-    /// Moves an entry to the share of its new `client`.
+    /// Moves an entry to the list of its new `client`.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
         leave(entry, from: former)
         enter(entry)
@@ -145,7 +147,7 @@ struct FairTable<Entry: FairEntry> {
         lines[client]?.oldest { !$0.isOver && $0.client == client }
     }
 
-    /// Returns the line of a client, and remembers it.
+    /// Returns the list of a client, and stores it in `latest`.
     private mutating func line(of client: ClientNetwork?) -> FairLine<Entry> {
         if let latest {
             if latest.client == client { return latest.line }

@@ -8,9 +8,9 @@ internal import Net
 /// has not ended after `limit` is cancelled, so that a fault of a lower layer cannot occupy an entry
 /// permanently.
 ///
-/// Work counts against the client that started it. When it is evicted, the callers of that client
-/// fail. If callers of other clients wait for the work, it continues and counts against the first of
-/// them.
+/// Work counts against the limits of the client that started it. When the work is evicted, the
+/// waiting callers of this client fail. If callers of other clients also wait, the work continues
+/// and counts against the client of the first of these callers.
 @ServiceLoop
 final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Result for one caller.
@@ -23,7 +23,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
         case evicted
 
-        /// The client has used its share.
+        /// The client has reached its limit.
         case refused
     }
 
@@ -105,7 +105,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     private var places: FairTable<Work>
     private var seats: FairTable<Waiter>
 
-    /// Completes callers at their deadlines, and cancels work that lasts too long.
+    /// Timer for the next deadline of a caller, or for the time limit of work.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
     /// Creates an empty table.
@@ -215,7 +215,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         }
     }
 
-    /// Ends the work for the client that it counts against.
+    /// Fails the callers of the client that the work counts against; without others, ends the work.
     private func evict(_ work: Work) {
         let former = work.client
         let losers = work.waiters.filter { $0.client == former && !$0.isOver }

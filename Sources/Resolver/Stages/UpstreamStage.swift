@@ -248,9 +248,9 @@ package final class UpstreamStage {
 }
 
 extension Resolution {
-    /// SERVFAIL for a query beyond a limit of the daemon.
+    /// SERVFAIL for a query beyond a limit of queries in flight.
     ///
-    /// Not cached: the client that has used its share must not fail the name for other clients.
+    /// Not cached: a client that has reached its limit must not cause failures for other clients.
     fileprivate static func exhausted(_ query: Query) -> Resolution {
         var failure = Resolution.failure(query, .other, "too many queries in flight")
         failure.lifetime = 0

@@ -88,8 +88,10 @@ package final class VendorStage {
         )
     }
 
-    /// Records that `client` also waits for `query`: a name that is queued at a vendor must not wait
-    /// for the turn of another client.
+    /// Records that `client` also waits for `query`.
+    ///
+    /// If the name is queued at a vendor, it is then also in the queue of this client. Therefore it
+    /// does not wait behind other names of the client that queried it first.
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {

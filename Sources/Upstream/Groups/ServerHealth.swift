@@ -30,7 +30,7 @@ struct ServerHealth: Sendable, Hashable {
         var end: Instant { since + length }
     }
 
-    /// Smoothed latency of answers to clients' queries, for display.
+    /// Smoothed latency of answers to client queries; only shown to the operator.
     private(set) var latency: Duration?
 
     /// Shortest latency since the last measurement, or the measured round trip if that is longer.
@@ -66,11 +66,11 @@ extension ServerHealth {
     /// True if the server is neither backed off nor looping.
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// True if probes show that the server is out of service, so that an unprotected server may
+    /// True if probes show that the server is out of service; an unprotected server may then
     /// replace it.
     ///
-    /// A server that limits the rate of queries is in service: a flood of a client must not move
-    /// the names of other clients to an unprotected server.
+    /// A server that only limits the rate of queries (HTTP 429) counts as in service. Otherwise a
+    /// flood from one client would send the names of other clients to an unprotected server.
     var isDown: Bool { rest.map { $0.reason != .rateLimited } ?? false }
 
     var loops: Bool { loopsUntil != nil }

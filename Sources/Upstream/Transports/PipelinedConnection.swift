@@ -97,8 +97,9 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // The cancellation signal retains the entry until the end of the work, which may query
-            // an alias target meanwhile.
+            // The cancellation signal retains the entry until the whole resolution ends. The
+            // resolution may continue after this query, to query the target of a CNAME. Therefore
+            // the entry releases the reply now.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
@@ -154,7 +155,7 @@ extension PipelinedConnection {
         write(to: stream)
     }
 
-    /// Starts to write; queries of the same turn are sent together.
+    /// Starts to write; queries of the same turn of the loop are sent together.
     private func write(to stream: any OctetStream) {
         guard !isWriting, !outbox.isEmpty else { return }
         isWriting = true

@@ -2,22 +2,23 @@
 internal import DNSWire
 package import Net
 
-/// Bound of the client queries over HTTPS in flight, to all servers together, with a share per client.
+/// Limit of client queries in flight over HTTPS to all servers, in total and per client.
 ///
-/// A silent server holds each query for seconds, and each transfer costs tens of KiB.  A client can
-/// have as many transfers as are free: one client at most half of all, two clients a third each.  So
-/// some are free for the next client, without an eviction.
+/// If a server does not answer, each query stays in flight for seconds, and each transfer costs
+/// tens of KiB.  A client may start a transfer only if more transfers are free than the client has
+/// in flight.  One client alone therefore occupies at most half of all transfers, two clients a
+/// third each.  Some transfers stay free for the next client, so that no transfer must be evicted.
 @ServiceLoop
 package final class TransferShares {
     private let limit: Int
     private var used = 0
     private var counts: [ClientNetwork?: Int] = [:]
 
-    /// Creates shares of `limit` transfers.
+    /// Creates the limits for `limit` transfers.
     package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }
 
-    /// Occupies a transfer for `client`, nil for the daemon itself; returns false if it has used its
-    /// share.
+    /// Occupies a transfer for `client`, nil for the daemon itself; returns false if the client has
+    /// reached its limit.
     func begin(_ client: ClientNetwork?) -> Bool {
         let count = counts[client] ?? 0
         guard count < limit - used else { return false }
@@ -26,7 +27,7 @@ package final class TransferShares {
         return true
     }
 
-    /// Ends a transfer that ``begin(_:)`` has permitted.
+    /// Releases a transfer for which ``begin(_:)`` returned true.
     func end(_ client: ClientNetwork?) {
         used -= 1
         let count = (counts[client] ?? 0) - 1

@@ -45,10 +45,12 @@ extension Check {
         return results
     }
 
-    /// Explains a failed unit that systemd does not restart, and names the commands that restart it.
+    /// Returns the cause of a failed unit, and the commands that repair and restart it.
     ///
-    /// A start limit refuses `systemctl restart` until its interval is over, and a socket unit that
-    /// failed with the service blocks queries: `reset-failed` clears both.
+    /// systemd does not restart such a unit. `systemctl restart` alone may not be enough: after too
+    /// many starts, systemd refuses further starts until the interval of the start limit ends. A
+    /// socket unit that failed together with the service receives no queries. `reset-failed` clears
+    /// both states.
     private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
         let what = "httpdnsd.service failed"
         let cause: (what: String, fix: String) =

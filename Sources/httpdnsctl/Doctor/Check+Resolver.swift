@@ -99,8 +99,8 @@ extension Check {
             let paths = machine.lostOriginals.joined(separator: ", ")
             return [
                 .warning(
-                    "no journal has the originals of \(paths)",
-                    fix: "httpdnsctl setup revert --force restores defaults"
+                    "the original contents of \(paths) are not in the setup journal",
+                    fix: "httpdnsctl setup revert --force replaces these files by defaults"
                 )
             ]
         }

@@ -26,10 +26,10 @@ struct MachineFacts: Sendable {
     /// Facts about `/etc/resolv.conf` and its manager.
     var resolver = ResolverFacts()
 
-    /// Journal of `httpdnsctl setup`; nil if there is none.
+    /// Setup journal of `httpdnsctl setup`; nil if there is none.
     var journal: SetupJournal?
 
-    /// Files of a setup whose originals no journal has.
+    /// Files that a setup wrote and whose original contents no setup journal contains.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -134,7 +134,7 @@ struct MachineFacts: Sendable {
         /// True if the service runs as its own user (`DynamicUser=`).
         var hasOwnUser = false
 
-        /// Exit code of the last run; nil if it did not fail with one.
+        /// Exit code of the last run; nil if it succeeded, or ended without one, as after a signal.
         var exitCode: Int? { result == "exit-code" ? code : nil }
 
         /// End of the last run in words.
@@ -150,7 +150,7 @@ struct MachineFacts: Sendable {
         var groupName = ""
         var isWritable = true
 
-        /// True if only root and its group can read the file.
+        /// True if only root, or the group root, can read the file.
         var isOnlyForRoot: Bool {
             user == 0 && mode & 0o004 == 0 && (group == 0 || mode & 0o040 == 0)
         }

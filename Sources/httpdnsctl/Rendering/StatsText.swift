@@ -256,7 +256,7 @@ enum StatsText {
         return ["connections: \(Units.count(opened)) new, \(Units.count(reused)) reused"]
     }
 
-    /// Returns a line with a sum and its parts, or none if the count is 0.
+    /// Returns one line with the sum of `counts` and each count; returns no line if the sum is 0.
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {
         sum(counts) == 0
             ? [] : ["\(title) \(Units.count(sum(counts))): \(list(counts.filter { $0.value > 0 }))"]

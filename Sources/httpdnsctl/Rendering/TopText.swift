@@ -72,9 +72,9 @@ enum TopText {
             + " to \(Units.count(entry.calls))"
     }
 
-    /// Returns the place and first domain of a route; a probe of the daemon has no route.
+    /// Returns the place and first domain of a route; a health probe has no route.
     static func route(_ place: String, _ domain: String) -> String {
-        guard !place.isEmpty else { return "probes of the daemon" }
+        guard !place.isEmpty else { return "health probes" }
         return domain.isEmpty ? place : "\(place) (\(domain))"
     }
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognition of the files of a setup, and defaults for originals that no journal has.
+/// Recognition of the files that a setup wrote, and defaults for their original contents.
 ///
-/// The journal has the originals. If it is lost or damaged, a file of the setup must not pass for an
-/// original: `revert` would restore it, and the machine would keep using a removed daemon.
+/// The setup journal contains the original files. If it is lost or damaged, a file that a setup
+/// wrote must not be taken for an original file. Otherwise `revert` would restore this file, and
+/// the machine would send its queries to a daemon that was removed.
 extension FileState {
-    /// Start of the first line of each file, and of each addition to a file, that a setup writes.
+    /// Start of the comment line that a setup writes first: into a new file, or before the lines
+    /// that it adds to a file.
     private static let mark = "# Written by httpdnsctl setup"
 
-    /// Starts of the lines that a setup adds to a file, after the line with the mark.
+    /// Starts of the lines that a setup adds to a file after the comment line `mark`.
     private static let added = [
         "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
         "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
@@ -21,7 +23,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// Returns the file without the lines that a setup added; absent if no others are left.
+    /// Returns the file without the lines that a setup added; absent if no other lines remain.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -38,7 +40,7 @@ extension FileState {
 }
 
 extension ResolverFacts {
-    /// Public resolvers of AliDNS, which the initial settings of the daemon use, too.
+    /// Public resolvers of AliDNS; the initial settings of the daemon contain the same resolvers.
     private static let publicServers = ["223.5.5.5", "223.6.6.6"]
 
     /// Files that only a setup creates.
@@ -47,7 +49,7 @@ extension ResolverFacts {
         Paths.dhclientHook,
     ]
 
-    /// Returns a default for the original of a file of a setup.
+    /// Returns a default that replaces the lost original of a file that a setup wrote.
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
         if Self.createdFiles.contains(path) { return .absent }
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup

@@ -26,7 +26,9 @@ struct ResolverFacts: Sendable {
     /// State of each file that a plan may change, by path.
     var files: [String: FileState] = [:]
 
-    /// Files of a setup that no journal has; `files` has defaults for them.
+    /// Files that a setup wrote and whose original contents no setup journal contains.
+    ///
+    /// `files` has defaults for them.
     var lost: [String] = []
 
     /// Content of all settings files of systemd-resolved.

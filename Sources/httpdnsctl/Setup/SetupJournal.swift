@@ -80,7 +80,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates a journal with defaults for the files of a setup whose journal is lost.
+    /// Creates a journal with defaults for the files that a setup wrote, to replace a lost journal.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])
@@ -98,7 +98,8 @@ extension SetupJournal {
         )
     }
 
-    /// Returns the journal, or defaults for the files of a setup whose journal is lost.
+    /// Returns `journal` if it exists; otherwise a journal with defaults for the files that a setup
+    /// wrote.
     static func orDefaults(
         _ journal: SetupJournal?,
         in tree: FileTree

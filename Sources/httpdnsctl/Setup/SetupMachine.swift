@@ -18,7 +18,7 @@ struct SetupMachine {
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
-        /// Defaults replace the files, because no journal has the originals.
+        /// Defaults replaced the files, because no setup journal contains their original contents.
         case defaultsRestored = "defaults-restored"
     }
 
@@ -27,7 +27,7 @@ struct SetupMachine {
     /// Applies a plan.
     ///
     /// The journal preserves the state before the first setup; later setups extend it. After a
-    /// failure, all files are restored. `force` sets a damaged journal aside.
+    /// failure, all files are restored. With `force`, a damaged journal is renamed and not used.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -141,8 +141,8 @@ struct SetupMachine {
         guard force else {
             let paths = lost.entries.map(\.path).joined(separator: ", ")
             throw Failure(
-                message: "no journal has the originals of \(paths)",
-                hint: "`httpdnsctl setup revert --force` replaces them by defaults; "
+                message: "the original contents of \(paths) are not in the setup journal",
+                hint: "`httpdnsctl setup revert --force` replaces these files by defaults; "
                     + "--dry-run shows the defaults",
                 status: .failed
             )

@@ -108,8 +108,8 @@ extension SetupPlan {
         checkFiles(facts)
         if !facts.lost.isEmpty {
             notes.append(
-                "no journal has the originals of \(facts.lost.joined(separator: ", ")): "
-                    + "`httpdnsctl setup revert` will write defaults"
+                "the original contents of \(facts.lost.joined(separator: ", ")) are not in the "
+                    + "setup journal: `httpdnsctl setup revert` will replace them by defaults"
             )
         }
     }

@@ -100,7 +100,7 @@ struct SetupReport: Encodable {
         case .unchanged: "already configured; nothing to do"
         case .reverted: "done; all files are as before the setup"
         case .defaultsRestored:
-            "done; the originals were lost, so these files have defaults: check /etc/resolv.conf"
+            "done; original contents were lost, so defaults were written: check /etc/resolv.conf"
         case .nothingToRevert: "no setup to revert"
         }
     }
