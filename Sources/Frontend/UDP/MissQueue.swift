@@ -59,8 +59,12 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum number of queued misses, and of queued refreshes.
-    private static let limit = 8_192
+    /// Maximum number of queued misses: after a restart, one client alone may have thousands of
+    /// queries in a socket that systemd has held, and the snapshot is not loaded yet.
+    private static let limit = 16_384
+
+    /// Maximum number of queued refreshes.
+    private static let refreshLimit = 8_192
 
     /// Maximum number of octets of queued datagrams.
     package static let octets = 2 << 20
@@ -126,7 +130,7 @@ package final class MissQueue: Sendable {
     /// Queues a refresh, or drops it if the queue is full; thread-safe, does not block.
     func take(refresh query: Query) {
         waiting.withLock { waiting in
-            guard waiting.refreshes.count < Self.limit else { return }
+            guard waiting.refreshes.count < Self.refreshLimit else { return }
             waiting.refreshes.append(query)
         }
         wakeup.ring()
