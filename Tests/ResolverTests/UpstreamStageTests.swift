@@ -147,6 +147,23 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
+    func `a target without records and without SOA is queried once, and the answer is NODATA`()
+        async throws
+    {
+        let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
+            if message.question?.name == "www.example.org" {
+                message.answers = [.cname("www.example.org", "target.example.net")]
+            }
+        }
+        let harness = try ResolverHarness(upstream: upstream)
+        let answer = try await harness.ask("www.example.org")
+        #expect(answer.answers == ["CNAME target.example.net."])
+        #expect(answer.message.rcode == .noError)
+        #expect(upstream.asked.count == 2)
+    }
+
+    @Test
+    @ServiceLoop
     func `a chain that exceeds its limit is a failure before its target is queried`() async throws {
         let signatures = (0..<50).map { number in
             Record.other("www.example.org", .rrsig, [UInt8](repeating: number, count: 100))

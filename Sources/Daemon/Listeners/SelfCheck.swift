@@ -31,14 +31,15 @@ final class SelfCheck {
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// True if the daemon has received other queries on each socket since the start of the
-        /// check.
+        /// True if the daemon has received other queries on a socket since the start of the check.
+        ///
+        /// The queries of one client all arrive on one of the sockets of an address.
         ///
         /// Each receive call returns at least one datagram. If the number of receive calls exceeds
         /// the number of datagrams that this check can send, other queries arrived. The factor 2 is
         /// a margin.
         var showsProgress: Bool {
-            zip(listeners.datagrams, batches).allSatisfy { socket, before in
+            zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
                 return now - before > UInt64(2 * SelfCheck.mostQuestions * SelfCheck.attempts)
             }

@@ -49,6 +49,9 @@ enum TCPLimits {
     /// Then the loop does other work before it continues.
     static let answersPerTurn = 32
 
+    /// Cache hits that cost as much as one answer that is not in the cache.
+    static let hitsPerAnswer = 64
+
     // MARK: - Time
 
     /// Suspension of reading after a client exceeded its limit of queries in flight.

@@ -175,6 +175,7 @@ final class TCPSession {
         }
         if isHeld, isTaking { catchUpSoon() }
         if hits > 0 { handler.noteHits(hits, since: now) }
+        answers += Int(hits) / TCPLimits.hitsPerAnswer
         guard isReading else { return rest = [] }
         // `+=` alone allocates even if both arrays are empty.
         let more = messages.end()

@@ -147,9 +147,12 @@ extension EasyHandle {
                     SSL_CTX_get0_param(OpaquePointer(context)),
                     UInt(X509_V_FLAG_PARTIAL_CHAIN)
                 )
+                guard let context = unsafe context.map({ OpaquePointer($0) }),
+                    unsafe TLSClient.restrictKeyExchange(of: context)
+                else { return CURLE_SSL_CIPHER }
                 // Otherwise one read processes key updates until the server stops sending them.
                 unsafe SSL_CTX_ctrl(
-                    OpaquePointer(context),
+                    context,
                     SSL_CTRL_CLEAR_MODE,
                     Int(SSL_MODE_AUTO_RETRY),
                     nil

@@ -46,10 +46,25 @@ package final class TLSClient {
             unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
                 == 1
         )
+        try Self.check(unsafe Self.restrictKeyExchange(of: context))
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         guard !list.isEmpty else { return }
         // SAFETY: exactly the array's octets are copied.  The function returns 0 on success.
         try Self.check(unsafe SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) == 0)
+    }
+
+    /// Allows key exchange over elliptic curves only; returns false if OpenSSL rejects that.
+    ///
+    /// With finite fields a server chooses the size of the group, and one handshake can take a
+    /// second of the service loop.
+    nonisolated static func restrictKeyExchange(of context: OpaquePointer) -> Bool {
+        var curves = Array("X25519:P-256:P-384:P-521".utf8CString)
+        // SAFETY: both texts end with NUL and are copied.
+        let areCurvesSet = unsafe curves.withUnsafeMutableBytes {
+            unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_GROUPS_LIST, 0, $0.baseAddress) == 1
+        }
+        let areCiphersSet = unsafe SSL_CTX_set_cipher_list(context, "DEFAULT:!kDHE:!kRSA") == 1
+        return areCurvesSet && areCiphersSet
     }
 
     /// Throws OpenSSL's latest error unless `isDone`.

@@ -129,11 +129,15 @@ package final class UpstreamStage {
 
     /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// Each recursion adds an alias or is the last, so there are at most
+    /// A target is queried once: without records of the type and without an SOA, its reply is NODATA
+    /// (RFC 2308 §2.2). So each recursion adds an alias or is the last, and there are at most
     /// `ResolverLimits.longestChain`.
+    ///
+    /// - Parameter queried: the target that was queried last.
     private func complete(
         _ answered: Answered,
         _ work: Work,
+        queried: Name? = nil,
         _ completion: @escaping Completion
     ) {
         let query = work.query
@@ -143,7 +147,7 @@ package final class UpstreamStage {
         }
         var target = query.question
         target.name = chain.end
-        guard answered.message.lacksTarget(of: chain, query.question),
+        guard chain.end != queried, answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(target)
         else { return completion(resolution(answered, query)) }
         guard let pending = PendingAlias(answered, chain, query) else {
@@ -153,7 +157,8 @@ package final class UpstreamStage {
         forward(target, of: work, through: group) { [self, target] result in
             switch result {
             case .success(let reply):
-                complete(pending.joined(with: reply, to: target, query), work, completion)
+                let joined = pending.joined(with: reply, to: target, query)
+                complete(joined, work, queried: target.name, completion)
             case .failure(let error):
                 completion(Self.failure(error, query))
             }
