@@ -83,8 +83,7 @@ struct Program: ParsableCommand {
         let file = config ?? Self.standardConfig
         let settings: Handover<Settings>
         do throws(SettingsErrors) {
-            var environment = SettingsEnvironment.process
-            environment.passesOverCredentials = check
+            let environment: SettingsEnvironment = check ? .check : .process
             settings = Handover(try Settings.load(file: file, environment: environment))
         } catch {
             Self.complain("\(error)")

@@ -17,6 +17,8 @@ package struct SettingsEnvironment: Sendable {
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
     /// Returns true if a path is a directory or inaccessible.
+    ///
+    /// Always true at the start of the daemon, which an unresponsive disk must not delay.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     package init(
@@ -41,16 +43,23 @@ package struct SettingsEnvironment: Sendable {
                 var address = address
                 address.port = 0
                 return (try? DatagramListener(binding: address, shared: false)) != nil
-            },
-            mayBeDirectory: { path in
-                do throws(FileError) {
-                    _ = try RegularFile(path)
-                    return false
-                } catch {
-                    return error != .system(ENOENT) && error != .system(ENOTDIR)
-                }
             }
         )
+    }
+
+    /// The environment of a check by an administrator, which also looks for directories on disk.
+    package static var check: SettingsEnvironment {
+        var environment = process
+        environment.passesOverCredentials = true
+        environment.mayBeDirectory = { path in
+            do throws(FileError) {
+                _ = try RegularFile(path)
+                return false
+            } catch {
+                return error != .system(ENOENT) && error != .system(ENOTDIR)
+            }
+        }
+        return environment
     }
 
     /// The first of `$STATE_DIRECTORY`: state directory of the systemd unit.
