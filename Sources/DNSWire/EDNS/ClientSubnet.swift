@@ -2,20 +2,17 @@
 
 /// Content of a Client Subnet option (RFC 7871 §6).
 package struct ClientSubnet: Hashable, Sendable {
-    /// ADDRESS, with all bits after the source prefix cleared; nil for family 0.
+    /// Address with cleared bits after the source prefix; nil for family 0.
     package let address: IPAddress?
 
-    /// SOURCE PREFIX-LENGTH in bits.
+    /// Bits.
     package let sourcePrefixLength: UInt8
 
-    /// SCOPE PREFIX-LENGTH in bits; 0 in queries.
+    /// Bits; 0 in queries.
     package let scopePrefixLength: UInt8
 
-    /// Creates a subnet from the first bits of `address`; the other bits are cleared.
-    ///
-    /// - Returns: nil if a length exceeds the address width.
+    /// Clears the bits after the source prefix; returns nil if a length exceeds the address.
     package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
-        // An IPv4-mapped address counts as IPv4.
         let address = address.unmapped
         let width: UInt8 = if case .v4 = address { 32 } else { 128 }
         guard scopePrefixLength <= width,
@@ -30,11 +27,9 @@ package struct ClientSubnet: Hashable, Sendable {
 // MARK: - Wire
 
 extension ClientSubnet {
-    /// Parses the option content in the current field of `reader`, to its end.
+    /// Parses the current field of `reader`; family 0 has no address (`dig +subnet=0`).
     ///
-    /// Family 0 carries no address (`dig +subnet=0`).
-    ///
-    /// - Throws: `truncated` or `badOption`; servers then answer FORMERR (RFC 7871 §6).
+    /// - Throws: `truncated` or `badOption`, which mean FORMERR (RFC 7871 §6).
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         let family = try reader.uint16()

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Content of an OPT record (RFC 6891 §6).
-///
-/// EDNS is hop by hop: the client, the upstream and the reply each have their own value.
+/// Content of an OPT record (RFC 6891 §6); never forwarded.
 package struct EDNS: Hashable, Sendable {
-    /// Maximum UDP payload size of the sender in octets; below 512 means 512 (RFC 6891 §6.2.3).
+    /// Maximum UDP payload in octets; below 512 means 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16
 
-    /// The upper eight bits of the RCODE; ``Message/rcode`` has all twelve.
+    /// Upper eight bits of the RCODE; see ``Message/rcode``.
     package var extendedRCode: UInt8
 
-    /// VERSION; only 0 is supported.
     package var version: UInt8
 
-    /// The sixteen flags; DO is the most significant bit (RFC 6891 §6.1.4).
+    /// RFC 6891 §6.1.4.
     package var flags: UInt16
 
-    /// The options in wire order.
     package var options: [EDNSOption]
 
-    /// Creates the content of an OPT record.
+    /// Creates a record, by default without options.
     package init(
         udpPayloadSize: UInt16 = 1232,
         version: UInt8 = 0,
@@ -38,7 +34,7 @@ package struct EDNS: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension EDNS {
-    /// DO: the sender requests DNSSEC records (RFC 3225 §3).
+    /// DO (RFC 3225 §3).
     package var dnssecOK: Bool {
         get { flags & 0x8000 != 0 }
         set { flags = newValue ? flags | 0x8000 : flags & ~0x8000 }
@@ -56,7 +52,7 @@ extension EDNS {
         return nil
     }
 
-    /// The extended errors in wire order.
+    /// The extended errors.
     package var extendedErrors: [(code: ExtendedError, text: String)] {
         options.compactMap {
             guard case .extendedError(let code, let text) = $0 else { return nil }
@@ -68,7 +64,7 @@ extension EDNS {
 // MARK: - Wire
 
 extension EDNS {
-    /// Parses the data of an OPT record; `prologue` has its fixed fields.
+    /// Parses the data of an OPT record.
     init(_ prologue: Record.Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         udpPayloadSize = prologue.recordClass.rawValue
         extendedRCode = UInt8(truncatingIfNeeded: prologue.ttl >> 24)

@@ -2,25 +2,24 @@
 
 /// An option of an OPT record (RFC 6891 §6.1.2).
 package enum EDNSOption: Hashable, Sendable {
-    /// Client subnet (RFC 7871).
     case clientSubnet(ClientSubnet)
 
-    /// A client cookie of 8 octets and a server cookie of 0 or 8...32 octets (RFC 7873 §4).
+    /// The server cookie has 0 or 8...32 octets (RFC 7873 §4).
     case cookie(client: [UInt8], server: [UInt8])
 
-    /// Idle timeout of the connection in units of 100 ms; nil in queries (RFC 7828 §3.1).
+    /// Idle timeout in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// Padding (RFC 7830); any octets are accepted, zeros are written.
+    /// RFC 7830; the content is not checked.
     case padding(count: Int)
 
-    /// Extended error (RFC 8914 §2). The text is untrusted: escape it before display.
+    /// RFC 8914 §2; the untrusted text must be escaped for display.
     case extendedError(code: ExtendedError, text: String)
 
-    /// Any other option, or an extended error with invalid UTF-8.
+    /// Also an extended error with invalid UTF-8.
     case unknown(code: UInt16, octets: [UInt8])
 
-    /// Codes of the supported options.
+    /// Option codes.
     package enum Code {
         /// RFC 7871.
         package static let clientSubnet: UInt16 = 8
@@ -38,7 +37,6 @@ package enum EDNSOption: Hashable, Sendable {
 // MARK: - Reading
 
 extension EDNSOption {
-    /// OPTION-CODE.
     package var code: UInt16 {
         switch self {
         case .clientSubnet: Code.clientSubnet
@@ -54,7 +52,7 @@ extension EDNSOption {
 // MARK: - Wire
 
 extension EDNSOption {
-    /// Parses one option: code, length, content.
+    /// Parses code, length and content.
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         do throws(WireError) {
@@ -69,7 +67,7 @@ extension EDNSOption {
         }
     }
 
-    /// Parses the option content in the current field of `reader`.
+    /// Parses the content in the current field of `reader`.
     private init(code: UInt16, content reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         switch code {
@@ -89,7 +87,7 @@ extension EDNSOption {
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
             let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
-            // The text is informational, so invalid UTF-8 does not reject the message.
+            // The text is informational, so invalid UTF-8 is accepted.
             if let text = String(validating: octets[2...], as: UTF8.self) {
                 self = .extendedError(code: ExtendedError(rawValue: info), text: text)
             } else {
@@ -100,7 +98,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends code, length and content.
+    /// Appends the option.
     ///
     /// - Precondition: The content has at most 65535 octets; cookies have valid lengths.
     func append(to octets: inout [UInt8]) {

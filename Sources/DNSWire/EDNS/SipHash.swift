@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4, the hash of server cookies (RFC 9018 §4.4).
-///
-/// The names are those of the SipHash paper: two rounds for each input word, four rounds at the
-/// end.
+/// SipHash-2-4 with the names of the SipHash paper (RFC 9018 §4.4).
 struct SipHash {
     private var v0: UInt64
     private var v1: UInt64
     private var v2: UInt64
     private var v3: UInt64
 
-    /// Starts with a key of 128 bits in two little-endian halves.
+    /// Starts with a 128-bit key in little-endian halves.
     init(low: UInt64, high: UInt64) {
         v0 = low ^ 0x736F_6D65_7073_6575
         v1 = high ^ 0x646F_7261_6E64_6F6D
@@ -18,9 +15,8 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Absorbs eight octets as a little-endian number.
-    ///
-    /// The last word holds the remaining octets, with the total octet count in the top octet.
+    /// Absorbs eight octets as a little-endian number; the last word has the total count in its top
+    /// octet.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

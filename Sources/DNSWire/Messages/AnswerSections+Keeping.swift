@@ -2,9 +2,8 @@
 
 /// Conversion of sections from cache memory and from snapshot files.
 extension AnswerSections {
-    /// Copies sections from cache memory without validation.
-    ///
-    /// - Parameter ttlOffsets: An array of `UInt16` in native byte order.
+    /// Copies sections from cache memory without validation; `ttlOffsets` is an array of `UInt16`
+    /// in native byte order.
     package init(
         copying octets: RawSpan,
         answerCount: UInt16,
@@ -23,11 +22,10 @@ extension AnswerSections {
         )
     }
 
-    /// Creates sections from an untrusted file: validates all records and finds the TTLs.
+    /// Validates all records of sections from an untrusted file, and finds their TTLs.
     ///
-    /// - Throws: The first error; its offset counts from the start of a message that begins with
-    ///   `question`. A name that points into a TTL gives `reservedLabel`, because TTLs change with
-    ///   each reply.
+    /// - Throws: The first error, with its offset in a message that begins with `question`. A name
+    ///   that points into a TTL gives `reservedLabel`, because TTLs change with each reply.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -47,17 +45,17 @@ extension AnswerSections {
         }
         var offsets: [UInt16] = []
         var position = start
-        // The sum fits, and each record takes at least eleven octets, so the loop is bounded.
+        // Each record has at least eleven octets, so the size of the message bounds the loop.
         let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
         for _ in 0..<count {
             var reader = WireReader(message.span, at: position)
             let prologue = try Record.Prologue(parsing: &reader)
             guard prologue.type != .opt else { throw .misplacedOPT(at: position) }
             position = reader.offset
-            // The TTL is followed by the two octets of the data length.
+            // Two octets of data length follow the TTL.
             let place = position - 6
             offsets.append(UInt16(place))
-            // 0x80 is no valid label type: a name that points into the TTL then fails to parse.
+            // 0x80 is no label type, so a name that points into the TTL is malformed.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)
@@ -82,7 +80,7 @@ extension AnswerSections {
         mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
     }
 
-    /// Returns the same records with transformed TTLs; `start` is the offset of the first record.
+    /// Transforms TTLs; `start` is the offset of the first record.
     func mappingTTLs(
         questionEnd start: Int,
         _ transform: (UInt32) -> UInt32
@@ -118,7 +116,7 @@ extension AnswerSections {
         self.ttlOffsets = ttlOffsets
     }
 
-    /// Decodes the records, and returns them as a reply to `question`.
+    /// Decodes the records as a reply to `question`.
     package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true
@@ -126,7 +124,7 @@ extension AnswerSections {
         for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
             octets.patch(count, at: 6 + 2 * index)
         }
-        // This module encoded or checked the octets, so decoding cannot fail.
+        // The octets were encoded or checked here, so decoding cannot fail.
         return try? Message(parsing: octets + self.octets)
     }
 }

@@ -1,32 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of a reply after the question.
+/// The part of a reply after the question, as the cache stores it.
 ///
-/// The cache stores replies in this form.
-///
-/// Compression pointers count from the start of the message, where a 12-octet header and the
-/// uncompressed question always stand. The pointers therefore stay valid for every client and
-/// resolve to the name in the letter case of the client (RFC 4343, 0x20).
+/// Compression pointers count from the start of a message with a header and the uncompressed
+/// question. They are valid after the question of each client, in the letter case of the client
+/// (0x20).
 package struct AnswerSections: Hashable, Sendable {
-    /// The answer, authority and additional records in wire form.
+    /// The records in wire form.
     package let octets: [UInt8]
 
-    /// ANCOUNT.
     package let answerCount: UInt16
 
-    /// NSCOUNT.
     package let authorityCount: UInt16
 
-    /// ARCOUNT without the OPT record, which is created for each reply.
+    /// ARCOUNT without OPT.
     package let additionalCount: UInt16
 
     /// Offset of each TTL from the start of the message, in ascending order.
     package let ttlOffsets: [UInt16]
 
-    /// No records.
     package static let empty = AnswerSections()
 
-    /// Initial buffer capacity in octets; nearly all answers fit.
+    /// Initial buffer capacity in octets, enough for most answers.
     private static let usualOctets = 512
 
     private init() {
@@ -39,7 +34,7 @@ package struct AnswerSections: Hashable, Sendable {
 
     /// Encodes the records that answer `question`.
     ///
-    /// - Throws: `messageFull` if header, question and records exceed 65535 octets.
+    /// - Throws: `messageFull` if the message would exceed 65535 octets.
     package init(
         question: Question,
         answers: [Record] = [],
@@ -61,9 +56,9 @@ package struct AnswerSections: Hashable, Sendable {
         octets = Array(builder.octets[start...])
     }
 
-    /// Encodes address records of the question name directly, without name compression.
+    /// Encodes address records of the question name, without a builder.
     ///
-    /// - Throws: `messageFull` if header, question and records exceed 65535 octets.
+    /// - Throws: `messageFull` if the message would exceed 65535 octets.
     package init(
         addresses: [IPAddress],
         of question: Question,

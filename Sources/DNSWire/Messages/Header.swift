@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The twelve octets of a message header (RFC 1035 §4.1.1; AD and CD: RFC 4035 §3.2).
+/// Message header (RFC 1035 §4.1.1; AD and CD: RFC 4035 §3.2).
 package struct Header: Hashable, Sendable {
-    /// Message ID: chosen by the client, copied by the server.
     package var id: UInt16
 
-    /// QR, opcode, flags and RCODE as on the wire.
+    /// QR, opcode, flags and RCODE.
     package var flags: UInt16
 
-    /// QDCOUNT.
     package var questionCount: UInt16
 
-    /// ANCOUNT.
     package var answerCount: UInt16
 
-    /// NSCOUNT.
     package var authorityCount: UInt16
 
     /// ARCOUNT, including the OPT record.
     package var additionalCount: UInt16
 
-    /// Creates a header; by default of a standard query without flags.
+    /// Creates a header, by default of a standard query.
     package init(
         id: UInt16 = 0,
         flags: UInt16 = 0,
@@ -41,7 +37,7 @@ package struct Header: Hashable, Sendable {
 // MARK: - Reading and changing the flags
 
 extension Header {
-    /// QR: the message is a response.
+    /// QR.
     package var isResponse: Bool {
         get { flag(0x8000) }
         set { set(0x8000, newValue) }
@@ -53,25 +49,25 @@ extension Header {
         set { flags = flags & ~0x7800 | UInt16(newValue.rawValue) << 11 }
     }
 
-    /// AA: the server is authoritative for the name.
+    /// AA.
     package var isAuthoritative: Bool {
         get { flag(0x0400) }
         set { set(0x0400, newValue) }
     }
 
-    /// TC: the response is truncated.
+    /// TC.
     package var isTruncated: Bool {
         get { flag(0x0200) }
         set { set(0x0200, newValue) }
     }
 
-    /// RD: the client requests recursion.
+    /// RD.
     package var recursionDesired: Bool {
         get { flag(0x0100) }
         set { set(0x0100, newValue) }
     }
 
-    /// RA: the server offers recursion.
+    /// RA.
     package var recursionAvailable: Bool {
         get { flag(0x0080) }
         set { set(0x0080, newValue) }
@@ -83,7 +79,7 @@ extension Header {
         set { set(0x0040, newValue) }
     }
 
-    /// AD: DNSSEC validated the data; in a query, the client understands the bit (RFC 6840 §5.7).
+    /// AD; in a query, the client understands AD (RFC 6840 §5.7).
     package var authenticData: Bool {
         get { flag(0x0020) }
         set { set(0x0020, newValue) }
@@ -111,7 +107,7 @@ extension Header {
 // MARK: - Wire
 
 extension Header {
-    /// Parses the twelve octets at the position of the reader.
+    /// Parses the header at the position of the reader.
     init(parsing reader: inout WireReader) throws(WireError) {
         id = try reader.uint16()
         flags = try reader.uint16()

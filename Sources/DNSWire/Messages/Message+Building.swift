@@ -5,10 +5,9 @@
 extension Message {
     /// Encodes the message in at most `limit` octets (12...65535).
     ///
-    /// If the message does not fit, the first record set that exceeds the limit and all later sets
-    /// are omitted. An omission in the answer or authority section sets TC; in the additional
-    /// section it does not (RFC 2181 §9). The OPT record always stays (RFC 6891 §7), without
-    /// options if these do not fit.
+    /// If the message is too large, the first record set that does not fit and all later sets are
+    /// omitted. TC is set unless only additional records are missing (RFC 2181 §9). The OPT record
+    /// stays (RFC 6891 §7), without options if these do not fit.
     package func encoded(limit: Int = WireLimits.messageOctets) -> [UInt8] {
         if let whole = try? encodedWhole(limit: limit) { return whole }
         var builder = MessageBuilder(header: header, limit: limit)
@@ -22,10 +21,9 @@ extension Message {
             isTruncated = true
         }
         if !isTruncated {
-            // Additional records are optional: stop at the first set that does not fit.
+            // Additional records are optional.
             try? Self.append(sets: additionals, to: .additional, of: &builder)
         }
-        // Its space was reserved.
         if let opt { try? builder.append(opt) }
         builder.header.isTruncated = builder.header.isTruncated || isTruncated
         return builder.finish()
@@ -41,9 +39,7 @@ extension Message {
         return builder.finish()
     }
 
-    /// Reserves space for `edns`, without its options if these do not fit.
-    ///
-    /// - Returns: The value for which space is reserved.
+    /// Reserves space for `edns` and returns it, without its options if these do not fit.
     private static func reserveOPT(_ edns: EDNS?, in builder: inout MessageBuilder) -> EDNS? {
         guard var opt = edns else { return nil }
         if (try? builder.reserve(opt.octets.count)) != nil { return opt }
@@ -51,7 +47,7 @@ extension Message {
         return (try? builder.reserve(opt.octets.count)) == nil ? nil : opt
     }
 
-    /// Appends records set by set; on the first set that does not fit, removes it and throws.
+    /// Appends whole record sets; throws at the first set that does not fit.
     private static func append(
         sets records: [Record],
         to section: Section,

@@ -5,15 +5,15 @@
 extension Message {
     /// Parses a message that occupies all of `octets`.
     ///
-    /// The work is linear in the size: a record takes at least eleven octets, and a name costs at
-    /// most 255 octets and 127 pointers. No memory is allocated based on a count field.
+    /// The work is linear in the size: a name costs at most 255 octets and 127 pointers. No memory
+    /// is allocated based on a count field.
     ///
     /// - Throws: The first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }
 
-    /// Parses a message that occupies all of `octets`, a borrowed buffer.
+    /// Parses a message in a borrowed buffer.
     package init(parsing octets: Span<UInt8>) throws(WireError) {
         var reader = WireReader(octets)
         let header = try Header(parsing: &reader)

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A DNS message (RFC 1035 §4.1).
-///
-/// A message owns its data, so it can be stored and changed. The hit path uses ``QueryView``
-/// instead.
+/// A DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
     /// The header without counts.
     private var prologue: Header
 
-    /// QUESTION: exactly one in practice (RFC 9619 §4).
+    /// Questions, exactly one in practice (RFC 9619 §4).
     package var questions: [Question]
 
-    /// ANSWER.
     package var answers: [Record]
 
-    /// AUTHORITY.
     package var authorities: [Record]
 
-    /// ADDITIONAL without the OPT record.
+    /// Additional records without OPT.
     package var additionals: [Record]
 
-    /// Content of the OPT record, if any.
     package var edns: EDNS?
 
     /// Creates a message; the counts of `header` are ignored.
@@ -44,7 +38,7 @@ package struct Message: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension Message {
-    /// The header with the counts of the sections; counts in a new value are ignored.
+    /// The header with the counts of the sections; the setter ignores counts.
     package var header: Header {
         get {
             Header(
@@ -61,7 +55,7 @@ extension Message {
 
     /// All twelve bits of the RCODE (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS there are only four bits; a code above 15 is then set as SERVFAIL.
+    /// Without EDNS, the setter replaces a code above 15 by SERVFAIL.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | prologue.flags & 0xF) }
         set {

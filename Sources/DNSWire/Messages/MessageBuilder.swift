@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error of a builder operation; the failed operation leaves the message unchanged.
+/// Error of a builder operation.
 package enum BuildError: Error, Hashable {
     /// The data exceeds the limit minus the reserved octets.
     case messageFull
 
-    /// The section precedes one that already has records.
+    /// A later section already has records.
     case misplaced
 
-    /// The message already has an OPT record.
     case secondOPT
 }
 
-/// A message section; sections are written in this order (RFC 1035 §4.1).
+/// A message section, in the order of the message (RFC 1035 §4.1).
 package enum Section: Int, Comparable, Sendable, CaseIterable {
-    /// The questions.
     case question
-    /// The records that answer the question.
     case answer
-    /// The NS records, or the SOA record of a negative answer.
     case authority
-    /// Additional records.
     case additional
 
     package static func < (left: Section, right: Section) -> Bool { left.rawValue < right.rawValue }
@@ -29,34 +24,32 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
 /// Encoder of a message within a size limit, with name compression.
 ///
 /// A failed operation leaves the message unchanged. ``rewind(to:)`` removes everything after a
-/// ``Mark``, so a reply can be filled record set by record set up to the limit, with space reserved
-/// for OPT.
+/// ``Mark``.
 package struct MessageBuilder {
-    /// ID and flags, written by ``finish()``; the counts are ignored.
+    /// ID and flags; the counts are ignored.
     package var header: Header
 
     /// Maximum message size in octets, 12...65535.
     package let limit: Int
 
-    /// The message so far; ``finish()`` fills in the first twelve octets.
+    /// The message; ``finish()`` writes its header.
     package private(set) var octets: [UInt8]
 
-    /// Offset of each TTL from the start of the message; OPT has none.
+    /// Offset of each TTL; OPT has none.
     package private(set) var ttlOffsets: [UInt16] = []
 
-    /// Octets of the limit that are reserved.
+    /// Octets reserved for OPT.
     private var reserved = 0
 
     private var compressor = NameCompressor()
 
     private var counts: InlineArray<4, UInt16> = [0, 0, 0, 0]
 
-    /// The section of the last record.
     private var section = Section.question
 
     private var hasOPT = false
 
-    /// Starts a message of at most `limit` octets that reuses the memory of `buffer`.
+    /// Starts a message in the memory of `buffer`.
     package init(
         header: Header,
         limit: Int = WireLimits.messageOctets,
@@ -80,7 +73,6 @@ extension MessageBuilder {
     /// Number of octets that can still be written.
     package var remaining: Int { limit - reserved - octets.count }
 
-    /// Returns the number of records or questions in `section`.
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
 }
 
@@ -88,16 +80,12 @@ extension MessageBuilder {
 
 extension MessageBuilder {
     /// Reserves `count` additional octets for ``append(_:)-(EDNS)``.
-    ///
-    /// - Throws: `messageFull` if the octets are not available.
     package mutating func reserve(_ count: Int) throws(BuildError) {
         guard remaining >= count else { throw .messageFull }
         reserved += count
     }
 
-    /// Appends a question.
-    ///
-    /// Its name is not compressed, because some servers reject a pointer there.
+    /// Appends a question, uncompressed because some servers reject a pointer there.
     package mutating func append(_ question: Question) throws(BuildError) {
         guard section == .question else { throw .misplaced }
         guard remaining >= question.octetCount else { throw .messageFull }
@@ -110,7 +98,7 @@ extension MessageBuilder {
         counts[Section.question.rawValue] += 1
     }
 
-    /// Appends a record to `section`, which must not precede a section that already has records.
+    /// Appends a record.
     package mutating func append(
         _ record: Record,
         to section: Section
@@ -147,7 +135,7 @@ extension MessageBuilder {
         reserved = 0
     }
 
-    /// Fills in the header and returns the message.
+    /// Writes the header and returns the message.
     package consuming func finish() -> [UInt8] {
         for (index, value) in [header.id, header.flags, counts[0], counts[1], counts[2], counts[3]]
             .enumerated()
@@ -157,7 +145,7 @@ extension MessageBuilder {
         return octets
     }
 
-    /// Appends a name, compressed if possible, and remembers it as a compression target.
+    /// Appends a name, compressed if possible.
     private mutating func append(_ name: Name) {
         let start = octets.count
         let wire = name.octets
@@ -192,7 +180,6 @@ extension MessageBuilder {
 // MARK: - Taking back
 
 extension MessageBuilder {
-    /// A builder state for ``rewind(to:)``.
     package struct Mark: Sendable {
         fileprivate let octets: Int
         fileprivate let ttls: Int
@@ -217,8 +204,6 @@ extension MessageBuilder {
     }
 
     /// Restores the state at `mark`, including the compression targets.
-    ///
-    /// - Precondition: The builder has not been rewound to before `mark`.
     package mutating func rewind(to mark: Mark) {
         precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)

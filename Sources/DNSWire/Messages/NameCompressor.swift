@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The compression targets of a builder (RFC 1035 §4.1.4; limits: see the page of the module).
+/// Compression targets of a builder (RFC 1035 §4.1.4).
 ///
 /// Invariant: targets are ascending offsets below 0x4000 of labels of complete names. A pointer
-/// therefore points before its own name, and removing the newest targets truncates the list.
+/// therefore points before its own name.
 struct NameCompressor {
     /// A written name or name suffix.
     private struct Target {
-        /// Offset of its first label.
         var offset: UInt16
-        /// Its uncompressed size in octets, 2...255.
+        /// Uncompressed size in octets, 2...255.
         var octets: UInt8
-        /// One more than the index of the previous target of the same size; 0 for none.
+        /// Index of the previous target of the same size plus one; 0 for none.
         var previous: UInt8
     }
 
     private var targets: [Target] = []
 
-    /// One more than the index of the newest target of each size; 0 for none.
+    /// Index of the newest target of each size plus one; 0 for none.
     ///
-    /// A search visits only targets of equal size.  A name has one suffix per label, so a list
-    /// without this index would be searched up to 127 times for each of thousands of names.
+    /// The search visits only targets of equal size. A search in a plain list could visit each
+    /// target 127 times for each of thousands of names.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }
@@ -29,9 +28,8 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Finds the longest suffix of `name` that `message` already contains.
-    ///
-    /// - Returns: The size in octets of the part before the suffix, and the offset of the suffix.
+    /// Returns the offset of the longest suffix of `name` in `message`, and the size in octets of
+    /// the part before the suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -48,8 +46,7 @@ extension NameCompressor {
         return nil
     }
 
-    /// Returns true if the suffix of `name` at `position` equals the name at `offset`, ignoring
-    /// case.
+    /// Compares the suffix of `name` at `position` with the name at `offset`, ignoring case.
     private static func isEqual(
         _ name: [UInt8],
         from position: Int,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Kind of query: four bits of the header (RFC 1035 §4.1.1).
+/// Kind of query (RFC 1035 §4.1.1).
 package struct Opcode: RawRepresentable, Hashable, Sendable {
-    /// The number in the IANA registry, 0...15.
+    /// The IANA number, 0...15.
     package let rawValue: UInt8
 
     /// Takes the low four bits of `rawValue`.
@@ -14,17 +14,15 @@ package struct Opcode: RawRepresentable, Hashable, Sendable {
 // MARK: - Opcodes with a name
 
 extension Opcode {
-    /// A standard query.
     package static let query = Opcode(rawValue: 0)
-    /// An inverse query, obsolete (RFC 3425).
+    /// Obsolete (RFC 3425).
     package static let iquery = Opcode(rawValue: 1)
-    /// A server status request.
     package static let status = Opcode(rawValue: 2)
-    /// Notification of a zone change (RFC 1996).
+    /// Zone change (RFC 1996).
     package static let notify = Opcode(rawValue: 4)
-    /// A dynamic update (RFC 2136).
+    /// Dynamic update (RFC 2136).
     package static let update = Opcode(rawValue: 5)
-    /// A stateful operation (RFC 8490).
+    /// Stateful operation (RFC 8490).
     package static let dso = Opcode(rawValue: 6)
 }
 

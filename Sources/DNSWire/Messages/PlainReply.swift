@@ -2,33 +2,25 @@
 
 /// Answer section of a reply, copied without decoding its records.
 ///
-/// A plain reply has a chain of CNAMEs, possibly empty, and then the addresses of the last name.
-/// The owner of each record is a compression pointer to the name in the question or to the target
-/// of the CNAME before it (RFC 1035 §4.1.4). All pointers then lead into the question or into the
-/// copied octets, which have the same offsets in each reply to the question. Therefore the copied
-/// octets are valid in each of these replies. Nearly every positive reply is plain. Any other reply
-/// is decoded with ``Message``, which gives the same records.
+/// A plain reply has a chain of CNAMEs, possibly empty, and the addresses of the last name. The
+/// owner of each record is a compression pointer to the question or to the target of the previous
+/// CNAME (RFC 1035 §4.1.4). All pointers therefore lead into the question or the copied octets.
+/// ``Message`` decodes other replies and gives the same records.
 package struct PlainReply: Hashable, Sendable {
-    /// The records of the answer section; there are no others.
+    /// The answer section; the other sections are not copied.
     package private(set) var sections: AnswerSections
 
-    /// The lowest and the highest TTL in seconds.
     package private(set) var ttls: ClosedRange<UInt32>
 
-    /// The flags of the header; RCODE is NOERROR.
+    /// The flags of the header.
     package let header: Header
 
-    /// Offset of the first octet after the question, in each reply.
     private let questionEnd: Int
 
-    /// Copies the answer section of `message`; returns nil if the reply is not plain.
+    /// Checks `message` and copies its answer section; returns nil if the reply is not plain.
     ///
-    /// Checks the answer section completely, and the boundaries of the records that follow.
-    ///
-    /// - Parameters:
-    ///   - message: the reply, which has exactly one question, with a valid name.
-    ///   - type: QTYPE; only replies to A and AAAA queries can be plain.
-    ///   - questionEnd: the offset of the first octet after the question.
+    /// The caller has checked that `message` has one question with a valid name, which ends before
+    /// `questionEnd`.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
@@ -65,35 +57,31 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Offset of the first octet that was not checked yet.
-    ///
-    /// After `run`, this is the offset of the first octet after the answer section.
+    /// Offset of the next octet to check; after `run`, the end of the answer section.
     private(set) var end: Int
 
-    /// Offsets of the TTLs.
     private(set) var offsets: [UInt16] = []
 
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offset of the name in the question, followed by the offset of the target of each CNAME.
+    /// Offset of the name in the question, then of the target of each CNAME.
     private var names: [Int] = [WireLimits.headerOctets]
 
     /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
-    /// Number of octets before the data of a record: a pointer (2) and the fixed fields (10).
+    /// Octets before the data of a record: a pointer (2) and the fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records.
-    ///
-    /// Each address is compared with all addresses before it, so the time grows with the square.
+    /// Maximum number of answer records; the work grows with the square, because addresses are
+    /// compared.
     private static let mostRecords = 24
 
     /// Maximum number of records after the answer section.
     private static let mostOthers = 48
 
-    /// Maximum number of names in a CNAME chain, including the name in the question.
+    /// Maximum number of names in a CNAME chain, including QNAME.
     private static let mostNames = 6
 
     @_lifetime(copy message)
@@ -107,7 +95,7 @@ private struct Walk: ~Escapable {
     /// Returns true if the reply is plain.
     mutating func run() throws(WireError) -> Bool {
         let count = Int(message.uint16(at: 6))
-        // Without TC, and RCODE NOERROR.
+        // No TC, and NOERROR.
         guard message.count >= questionEnd, message.uint16(at: 2) & 0x020F == 0,
             type == RecordType.a.rawValue || type == RecordType.aaaa.rawValue,
             (1...Self.mostRecords).contains(count)
@@ -118,7 +106,6 @@ private struct Walk: ~Escapable {
         return try skipOthers()
     }
 
-    /// Checks the next answer record.
     private mutating func takeRecord() throws(WireError) -> Bool {
         let start = end
         guard message.count - start >= Self.prologue,
@@ -140,10 +127,8 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address record.
-    ///
-    /// Its size and TTL must equal those of the first address record. Its data must differ from the
-    /// data of all earlier address records.
+    /// Checks an address record: size and TTL as in the first one, and data unlike all earlier
+    /// ones.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -162,13 +147,13 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// Checks the target of a CNAME; `start` is the offset of the target.
+    /// Checks the CNAME target at `start`.
     private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, names.count < Self.mostNames else { return false }
-        // A pointer must lead to a label of an earlier name. A pointer to other octets, such as
-        // a TTL, would give another name as soon as these octets change.
+        // A pointer must lead to a label of an earlier name. A pointer into a TTL would give
+        // another name when the TTL changes.
         guard pointer.map({ label in names.contains { hasLabel(at: label, name: $0) } }) ?? true
         else { return false }
         guard !names.contains(where: { isSameName($0, start) }) else { return false }
@@ -187,8 +172,7 @@ private struct Walk: ~Escapable {
 
     /// Checks the boundaries of the records after the answer section.
     ///
-    /// - Returns: true if there is no OPT record, or one that contains no information: its extended
-    ///   RCODE is zero and it has no option except padding.
+    /// - Returns: True if an OPT record, if any, has extended RCODE 0 and no option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))
@@ -205,7 +189,7 @@ private struct Walk: ~Escapable {
             let data = reader.offset
             reader.leaveField(try reader.enterField(count))
             guard type == RecordType.opt.rawValue else { continue }
-            // The extended RCODE is zero; padding is the only option (RFC 7830).
+            // Padding is the only option (RFC 7830).
             guard isRoot, !hasOPT, index >= authorities, ttl >> 24 == 0 else { return false }
             let isPadding =
                 count >= 4 && message.uint16(at: data) == EDNSOption.Code.padding
@@ -216,7 +200,7 @@ private struct Walk: ~Escapable {
         return reader.isAtEnd
     }
 
-    /// Returns true if the two names, which are valid, are equal, ignoring case (RFC 4343).
+    /// Compares two valid names, ignoring case (RFC 4343).
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {
@@ -232,7 +216,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Follows the pointers at `offset`, if any, and returns the offset of the label at their end.
+    /// Returns the offset of the label to which the pointers at `offset`, if any, lead.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }
@@ -241,7 +225,6 @@ private struct Walk: ~Escapable {
 }
 
 extension Span<UInt8> {
-    /// Returns the two octets at `offset` as a number in network byte order.
     fileprivate func uint16(at offset: Int) -> UInt16 {
         UInt16(self[offset]) << 8 | UInt16(self[offset + 1])
     }

@@ -2,13 +2,11 @@
 
 /// A question (RFC 1035 §4.1.2).
 package struct Question: Hashable, Sendable {
-    /// QNAME in the letter case of the client; compares without regard to case.
+    /// QNAME in the letter case of the client; comparison ignores case.
     package var name: Name
 
-    /// QTYPE.
     package var type: RecordType
 
-    /// QCLASS.
     package var recordClass: RecordClass
 
     /// Creates a question, by default of class IN.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Response code: four bits of the header and eight bits of an OPT record (RFC 6891 §6.1.3).
+/// Response code: four bits of the header and eight bits of OPT (RFC 6891 §6.1.3).
 package struct RCode: RawRepresentable, Hashable, Sendable {
-    /// The number in the IANA registry, 0...4095.
+    /// The IANA number, 0...4095.
     package let rawValue: UInt16
 
     /// Takes the low twelve bits of `rawValue`.
@@ -14,45 +14,39 @@ package struct RCode: RawRepresentable, Hashable, Sendable {
 // MARK: - Codes with a name
 
 extension RCode {
-    /// No error.
     package static let noError = RCode(rawValue: 0)
-    /// The query is malformed.
     package static let formErr = RCode(rawValue: 1)
-    /// The server failed.
     package static let servFail = RCode(rawValue: 2)
-    /// The name does not exist.
     package static let nxDomain = RCode(rawValue: 3)
-    /// The server does not support this kind of query.
     package static let notImp = RCode(rawValue: 4)
-    /// The server refuses the query.
     package static let refused = RCode(rawValue: 5)
-    /// A name exists that should not (RFC 2136 §2.2).
+    /// A name exists unexpectedly (RFC 2136 §2.2).
     package static let yxDomain = RCode(rawValue: 6)
-    /// A record set exists that should not (RFC 2136 §2.2).
+    /// A record set exists unexpectedly (RFC 2136 §2.2).
     package static let yxRRSet = RCode(rawValue: 7)
-    /// A record set that should exist does not (RFC 2136 §2.2).
+    /// A record set is missing (RFC 2136 §2.2).
     package static let nxRRSet = RCode(rawValue: 8)
     /// Not authoritative, or not authorized (RFC 2136 §2.2, RFC 8945 §3).
     package static let notAuth = RCode(rawValue: 9)
     /// A name is not in the zone (RFC 2136 §2.2).
     package static let notZone = RCode(rawValue: 10)
-    /// The stateful operation type is not implemented (RFC 8490 §10.2).
+    /// DSO type not implemented (RFC 8490 §10.2).
     package static let dsoTypeNI = RCode(rawValue: 11)
-    /// The EDNS version is not supported (RFC 6891 §6.1.3); also BADSIG in a TSIG record.
+    /// EDNS version not supported (RFC 6891 §6.1.3); BADSIG in TSIG.
     package static let badVers = RCode(rawValue: 16)
-    /// Key not recognized (RFC 8945 §3).
+    /// Key unknown (RFC 8945 §3).
     package static let badKey = RCode(rawValue: 17)
-    /// Signature out of its time window (RFC 8945 §3).
+    /// Signature outside its time window (RFC 8945 §3).
     package static let badTime = RCode(rawValue: 18)
     /// Bad TKEY mode (RFC 2930 §2.6).
     package static let badMode = RCode(rawValue: 19)
     /// Duplicate key name (RFC 2930 §2.6).
     package static let badName = RCode(rawValue: 20)
-    /// Algorithm not supported (RFC 2930 §2.6).
+    /// Algorithm unknown (RFC 2930 §2.6).
     package static let badAlg = RCode(rawValue: 21)
-    /// Bad truncation of a signature (RFC 8945 §3).
+    /// Truncated signature (RFC 8945 §3).
     package static let badTrunc = RCode(rawValue: 22)
-    /// The server cookie is bad or missing (RFC 7873 §8).
+    /// Server cookie bad or missing (RFC 7873 §8).
     package static let badCookie = RCode(rawValue: 23)
 }
 

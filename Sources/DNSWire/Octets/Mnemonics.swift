@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers of an IANA registry and their mnemonics, with the generic form of RFC 3597 §5 for the
-/// rest.
+/// Mnemonics of an IANA registry; other numbers have the generic form (RFC 3597 §5).
 struct Mnemonics: Sendable {
     /// Prefix of the generic form, such as `TYPE`.
     let prefix: String
@@ -10,9 +9,7 @@ struct Mnemonics: Sendable {
 
     private let numbers: [String: UInt16]
 
-    /// Creates the table.
-    ///
-    /// Numbers and names in `pairs` must be unique.
+    /// Creates a table; numbers and names must be unique.
     init(prefix: String, _ pairs: KeyValuePairs<UInt16, String>) {
         self.prefix = prefix
         names = Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
@@ -24,9 +21,9 @@ struct Mnemonics: Sendable {
         names[number] ?? prefix + String(number)
     }
 
-    /// Returns the number of a mnemonic or of a generic form, ignoring case.
+    /// Returns the number of a mnemonic or generic form, ignoring case.
     func number(_ text: some StringProtocol) -> UInt16? {
-        // No mnemonic is longer than 32 octets: do not copy longer text.
+        // Longer text is no mnemonic and is not copied.
         guard 1...32 ~= text.utf8.count else { return nil }
         let capitals = text.uppercased()
         if let number = numbers[capitals] { return number }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reading and writing of integers in network byte order.
+/// Integers in network byte order.
 extension [UInt8] {
     mutating func append(bigEndian value: UInt16) {
         append(UInt8(truncatingIfNeeded: value >> 8))
@@ -17,7 +17,7 @@ extension [UInt8] {
         append(bigEndian: UInt32(truncatingIfNeeded: value))
     }
 
-    /// Overwrites the two octets at `offset` with `value` in network byte order.
+    /// Overwrites two octets.
     mutating func patch(_ value: UInt16, at offset: Int) {
         self[offset] = UInt8(truncatingIfNeeded: value >> 8)
         self[offset + 1] = UInt8(truncatingIfNeeded: value)
@@ -25,10 +25,9 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// This octet with ASCII capitals mapped to lower case (RFC 4343 §3).
+    /// This octet in lower case (RFC 4343 §3).
     ///
-    /// Label lengths are at most 63, which is less than `A`. A whole name in wire form can
-    /// therefore be folded without parsing its labels.
+    /// Label lengths are below `A`, so a whole name in wire form can be folded octet by octet.
     @inline(__always)
     var folded: UInt8 {
         self &- 0x41 < 26 ? self | 0x20 : self

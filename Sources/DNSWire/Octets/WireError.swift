@@ -1,52 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in wire-format data, with the offset in the message at which the error was found.
+/// Error in a message, with its offset.
 package enum WireError: Error, Hashable {
-    /// The message ends before the end of the field at this offset.
+    /// The message ends too early.
     case truncated(at: Int)
 
     /// A compression pointer does not point before the labels that it ends (RFC 1035 §4.1.4).
     case forwardPointer(at: Int)
 
-    /// A compression pointer points into the message header.
     case pointerIntoHeader(at: Int)
 
-    /// A name has more than ``WireLimits/pointersPerName`` compression pointers.
     case tooManyPointers(at: Int)
 
-    /// A compression pointer in record data that must not be compressed (RFC 3597 §4, RFC 9460
-    /// §2.2).
+    /// A compression pointer is forbidden here (RFC 3597 §4, RFC 9460 §2.2).
     case compressedName(at: Int)
 
     /// A label type other than 00 and 11 (RFC 6891 §5).
     case reservedLabel(at: Int)
 
-    /// The name is longer than 255 octets (RFC 1035 §2.3.4).
+    /// RFC 1035 §2.3.4.
     case nameTooLong(at: Int)
 
-    /// Octets follow the end of the data.
     case trailingOctets(at: Int)
 
-    /// Record data has a wrong length or is malformed for its type.
+    /// Record data is invalid for its type.
     case badRDATA(at: Int)
 
-    /// An EDNS option overruns the OPT record or is malformed for its code (RFC 6891 §6.1.2).
+    /// An EDNS option is invalid (RFC 6891 §6.1.2).
     case badOption(at: Int)
 
-    /// A second OPT record (RFC 6891 §6.1.1).
+    /// RFC 6891 §6.1.1.
     case secondOPT(at: Int)
 
-    /// An OPT record in the answer or authority section (RFC 6891 §6.1.1).
+    /// OPT outside the additional section (RFC 6891 §6.1.1).
     case misplacedOPT(at: Int)
 
-    /// An OPT record with an owner other than the root (RFC 6891 §6.1.2).
+    /// OPT with an owner other than the root (RFC 6891 §6.1.2).
     case namedOPT(at: Int)
 }
 
 // MARK: - Reading
 
 extension WireError {
-    /// The offset in the message at which the error was found.
     package var offset: Int {
         switch self {
         case .truncated(let offset), .forwardPointer(let offset), .pointerIntoHeader(let offset),

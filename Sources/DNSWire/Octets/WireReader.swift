@@ -2,25 +2,22 @@
 
 /// A read position in a message.
 ///
-/// The reader reads in place and copies only the data it returns. The compiler ties the lifetime of
-/// the reader to the buffer. After an error the position is undefined: discard the reader.
+/// The compiler ties the reader to the buffer. After an error the position is undefined.
 package struct WireReader: ~Escapable {
-    /// The whole message; compression pointers count from its start.
     private let message: Span<UInt8>
 
-    /// Offset of the next octet.
     package private(set) var offset: Int
 
-    /// End of the readable range: the end of the message or of the current field.
+    /// End of the message or of the current field.
     package private(set) var end: Int
 
-    /// Decoded names with many labels; the key is the offset to which a pointer led.
+    /// Decoded names with many labels, by the offset of the first pointer.
     ///
-    /// A record of 12 octets can have an owner of 127 labels.  Without this table, thousands of
-    /// such records would each cost the work to follow and copy the same labels.
+    /// Without this table, thousands of 12-octet records could each cost the decoding of 127
+    /// labels.
     private var longNames: [Int: Name] = [:]
 
-    /// Creates a reader at `offset` of `message`.
+    /// Creates a reader.
     @_lifetime(copy message)
     package init(_ message: Span<UInt8>, at offset: Int = 0) {
         self.message = message
@@ -32,13 +29,12 @@ package struct WireReader: ~Escapable {
 // MARK: - Numbers and octets
 
 extension WireReader {
-    /// True if no octets remain in the field or message.
+    /// True at the end of the field or message.
     package var isAtEnd: Bool { offset == end }
 
-    /// Number of octets before the end.
     package var remaining: Int { end - offset }
 
-    /// Reads one octet.
+    /// Reads an octet.
     @_lifetime(self: copy self)
     package mutating func uint8() throws(WireError) -> UInt8 {
         let value = try octet(at: offset)
@@ -46,7 +42,7 @@ extension WireReader {
         return value
     }
 
-    /// Reads two octets in network byte order.
+    /// Reads a 16-bit number.
     @_lifetime(self: copy self)
     package mutating func uint16() throws(WireError) -> UInt16 {
         guard remaining >= 2 else { throw .truncated(at: offset) }
@@ -55,7 +51,7 @@ extension WireReader {
         return value
     }
 
-    /// Reads four octets in network byte order.
+    /// Reads a 32-bit number.
     @_lifetime(self: copy self)
     package mutating func uint32() throws(WireError) -> UInt32 {
         let high = try uint16()
@@ -63,7 +59,7 @@ extension WireReader {
         return UInt32(high) << 16 | UInt32(low)
     }
 
-    /// Reads `count` octets into a new array.
+    /// Reads `count` octets.
     @_lifetime(self: copy self)
     package mutating func octets(_ count: Int) throws(WireError) -> [UInt8] {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -72,7 +68,7 @@ extension WireReader {
         return copy(start..<offset)
     }
 
-    /// Reads all octets before the end.
+    /// Reads the octets up to the end.
     @_lifetime(self: copy self)
     package mutating func rest() -> [UInt8] {
         let start = offset
@@ -80,16 +76,14 @@ extension WireReader {
         return copy(start..<end)
     }
 
-    /// Reads a `<character-string>`: a length octet and the data (RFC 1035 §3.3).
+    /// Reads a `<character-string>` (RFC 1035 §3.3).
     @_lifetime(self: copy self)
     package mutating func characterString() throws(WireError) -> [UInt8] {
         let count = Int(try uint8())
         return try octets(count)
     }
 
-    /// Restricts reading to the next `count` octets, until ``leaveField(_:)``.
-    ///
-    /// - Returns: The argument for ``leaveField(_:)``.
+    /// Restricts reading to `count` octets; returns the argument for ``leaveField(_:)``.
     @_lifetime(self: copy self)
     package mutating func enterField(_ count: Int) throws(WireError) -> Int {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -98,14 +92,13 @@ extension WireReader {
         return outer
     }
 
-    /// Ends a field and continues after it.
+    /// Continues after the field.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end
         end = outer
     }
 
-    /// Returns the octet at `position`, which must be before the end.
     private func octet(at position: Int) throws(WireError) -> UInt8 {
         guard position < end else { throw .truncated(at: position) }
         return message[position]
@@ -122,15 +115,11 @@ extension WireReader {
 // MARK: - Names
 
 extension WireReader {
-    /// Reads a name, following compression pointers (RFC 1035 §4.1.4), and continues after it.
-    ///
-    /// The page of the module explains the limits of pointers (RFC 9267 §2).
+    /// Reads a name and follows its compression pointers (RFC 1035 §4.1.4, RFC 9267 §2).
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name; `question`, the name after the header, is returned for a pointer to it.
-    ///
-    /// Most owner names are such a pointer, and share the memory of the question.
+    /// Reads a name; a pointer to the question returns `question` without a copy.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -166,9 +155,7 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Checks and skips a name.
-    ///
-    /// - Returns: The offset to which the first compression pointer leads; nil if there is none.
+    /// Skips a valid name; returns the offset to which its first pointer leads.
     @_lifetime(self: copy self)
     mutating func skipName() throws(WireError) -> Int? {
         let extent = try walkName(at: offset)
@@ -176,19 +163,17 @@ extension WireReader {
         return extent.target
     }
 
-    /// Number of labels and pointers up to which expanding a name again is cheap.
+    /// Maximum steps of names that are cheap to decode again.
     private static var fewSteps: Int { 16 }
 
-    /// Reads a name in which compression pointers are forbidden.
+    /// Reads a name without compression pointers.
     @_lifetime(self: copy self)
     package mutating func uncompressedName() throws(WireError) -> Name {
         let start = offset
         return Name(checked: copy(start..<(try skipUncompressedName())))
     }
 
-    /// Checks and skips a name in which compression pointers are forbidden.
-    ///
-    /// - Returns: The offset after the name.
+    /// Skips a name without compression pointers; returns the offset after the name.
     @_lifetime(self: copy self)
     package mutating func skipUncompressedName() throws(WireError) -> Int {
         let extent = try walkName(at: offset, allowingPointers: false)
@@ -196,22 +181,22 @@ extension WireReader {
         return extent.end
     }
 
-    /// Size of a name in the message and uncompressed.
+    /// Extent of a name.
     private struct NameExtent {
-        /// The offset after the last octet or the first pointer of the name.
+        /// Offset after the root label or first pointer.
         var end: Int
 
-        /// The size of the uncompressed name in octets, 1...255.
+        /// Octets without compression, 1...255.
         var octets: Int
 
-        /// The offset to which the first pointer leads; nil if there is none.
+        /// Offset to which the first pointer leads.
         var target: Int?
 
-        /// The number of labels and pointers that were followed.
+        /// Number of labels and pointers.
         var steps: Int
     }
 
-    /// Follows the name at `start` to its root label and validates all labels and pointers.
+    /// Validates the labels and pointers of a name.
     private func walkName(
         at start: Int,
         allowingPointers: Bool = true
@@ -260,7 +245,7 @@ extension WireReader {
                         guard octets <= WireLimits.nameOctets else {
                             throw .nameTooLong(at: position)
                         }
-                        // The number of pointers was checked when the long name was read.
+                        // The pointers of the long name were counted before.
                         return NameExtent(
                             end: position + 2,
                             octets: octets,
@@ -278,7 +263,6 @@ extension WireReader {
         }
     }
 
-    /// Returns the offset in the two octets of a compression pointer.
     private func pointerTarget(_ first: UInt8, _ second: UInt8) -> Int {
         Int(first & 0x3F) << 8 | Int(second)
     }

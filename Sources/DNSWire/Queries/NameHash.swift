@@ -2,38 +2,29 @@
 
 /// Keyed hash of a name and a type, for tables with keys that clients choose.
 ///
-/// The secrets are the operands of all multiplications, so a client cannot predict their values: no
-/// input makes a factor zero, and no pair of inputs collides, except for a negligible share of the
-/// keys.
+/// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
+///    type and length. Two different questions have the same sum with probability at most 2^-64.
+/// 2. A multilinear hash of the two halves of the sum, modulo 2^128, upper half. This hash is
+///    strongly universal: chosen questions collide no more often than random ones.
+/// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 ///
-/// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and one
-///    pair for type and length: the sum of `(word + secret) * (word + secret)` modulo 2^128. Two
-///    different questions have the same sum with probability at most 2^-64.
-/// 2. A multilinear hash of the two halves of the sum, modulo 2^128, upper half. The hash is
-///    strongly universal: two different sums have uniform and independent hashes. Two questions
-///    therefore share a bucket with the same probability as two random numbers, even if a client
-///    chooses them.
-/// 3. A bijective, non-linear mix, which breaks the arithmetic progressions that step 2 leaves.
-///
-/// These bounds hold for clients that never see a hash. A client can only observe that one entry
-/// evicts another, which takes as many queries as random names would.
+/// The bounds hold for clients that see no hash. A client observes only that one entry evicts
+/// another, which takes as many queries as random names would.
 package final class NameHash: Sendable {
-    /// Two secrets for type and length, then one for each of the at most 32 words of a name.
+    /// Two secrets for type and length, then one for each word of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Odd, so that the multiplication is a bijection.
+    /// Odd, so that the multiplication is bijective.
     private let mixer: UInt64
 
-    /// Maximum size of a name in octets (RFC 1035 §2.3.4).
+    /// RFC 1035 §2.3.4.
     private static var longestName: Int { 255 }
 
-    /// Creates a hash with secrets derived from `seed`.
-    ///
-    /// - Parameter seed: A random number from the kernel, never stored or sent.
+    /// Derives the secrets from `seed`, a random number of the kernel that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }
@@ -43,12 +34,11 @@ package final class NameHash: Sendable {
         mixer = words.next() | 1
     }
 
-    /// Returns the hash of a type and a name in wire form of at most 255 octets.
+    /// Returns the hash of a type and a name in wire form.
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // The first pair contains the length of the name, so names of different length differ
-        // although the last pair is padded with zeros.
+        // The length distinguishes names, although the last pair is padded with zeros.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2
@@ -72,7 +62,6 @@ package final class NameHash: Sendable {
         name.octets8(at: offset).lowercasedOctets
     }
 
-    /// Returns the NH product of two words.
     private func product(_ first: UInt64, _ second: UInt64, at place: Int) -> UInt128 {
         UInt128(first &+ secrets[place]) &* UInt128(second &+ secrets[place + 1])
     }
@@ -89,22 +78,18 @@ package final class NameHash: Sendable {
     }
 }
 
-/// Sequence of secret words derived from one random number with SipHash-2-4 in counter mode.
+/// Secret words derived from one random number with SipHash-2-4 in counter mode.
 package struct SecretWords {
     private let seed: UInt64
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Starts a sequence.
-    ///
-    /// - Parameter purpose: A number unique to each use of a seed, so that two uses share no
-    ///   secret.
+    /// Starts a sequence; each use of a seed has another `purpose`, and so other secrets.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose
     }
 
-    /// Returns the next secret.
     package mutating func next() -> UInt64 {
         var hash = SipHash(low: seed, high: purpose)
         hash.absorb(counter)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Converts the first `count` octets of `buffer` into the error reply for this fault: a header,
-    /// and an OPT record if the query has one (RFC 6891 §6.1.1).
+    /// Converts the query of `count` octets into an error reply: a header, and OPT if the query has
+    /// OPT (RFC 6891 §6.1.1).
     ///
-    /// - Returns: The size of the reply, at most `count`; 0 if no reply is to be sent.
+    /// - Returns: The size of the reply, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
         let outcome: UInt16
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: outcome = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // RA describes recursive queries (RFC 1035 §4.1.1), so another opcode does not get it.
+        // RA describes recursive queries (RFC 1035 §4.1.1).
         case .otherOpcode: outcome = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
@@ -23,7 +23,7 @@ extension QueryFault {
         guard hasOPT else { return QueryFacts.headerCount }
         buffer.store(UInt16(1), at: 10)
         let start = QueryFacts.headerCount
-        // Owner, type and payload size; extended RCODE, version, flags and options are zero.
+        // Owner, type and payload size; the other fields are zero.
         buffer.store(UInt8(0), at: start)
         buffer.store(RecordType.opt.rawValue, at: start + 1)
         buffer.store(UInt16(QueryFacts.largestPayload), at: start + 3)
@@ -34,13 +34,12 @@ extension QueryFault {
 }
 
 extension RawSpan {
-    /// Size in octets of a record with the root as owner and without data.
+    /// Octets of a record with the root as owner and without data.
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if a message of any opcode has an OPT record in its additional section; false if the
-    /// sections are malformed.
+    /// True if the additional section of a well-formed message of any opcode has OPT.
     ///
-    /// Each step skips at least five octets, so the work is linear in the size of the message.
+    /// The work is linear: each step skips at least five octets.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount
@@ -62,9 +61,8 @@ extension RawSpan {
         return false
     }
 
-    /// Moves `position` after a name, which may end with a compression pointer.
-    ///
-    /// - Returns: False if the name is incomplete.
+    /// Skips a name, which may end with a compression pointer; returns false if the name is
+    /// incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-    /// Returns true if two names in wire form are equal, ignoring the case of ASCII letters.
+    /// Compares two names in wire form, ignoring the case of ASCII letters.
     package func isSameName(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         var offset = 0
@@ -22,13 +22,13 @@ extension RawSpan {
             hasher.combine(octets8(at: offset).lowercasedOctets)
             offset += 8
         }
-        // The root label ends the name, so hashing the length is unnecessary.
+        // The root label ends the name, so the hash needs no length.
         hasher.combine(lastOctets(from: offset).lowercasedOctets)
     }
 
-    /// Returns the fewer than eight octets from `offset` to the end as a little-endian number.
+    /// Returns the octets from `offset` to the end, at most seven, as a little-endian number.
     package func lastOctets(from offset: Int) -> UInt64 {
-        // One load that ends with the name, and a shift, instead of a loop over octets.
+        // One load and a shift instead of a loop.
         guard byteCount < 8 else {
             return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))
         }

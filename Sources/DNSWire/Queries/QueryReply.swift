@@ -1,34 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An answer from the cache in wire form, without header and question.
-///
-/// Compression pointers in `sections` count from the start of a message with this question, so the
-/// octets fit after the question of any client.
+/// An answer of the cache in wire form; ``AnswerSections`` describes the sections.
 package struct ReadyAnswer: ~Escapable {
     package let rcode: UInt16
 
-    /// AD if the records were validated, for clients that understand the bit (RFC 6840 §5.8); else
-    /// 0.
+    /// AD if the records were validated (RFC 6840 §5.8); otherwise 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
     package let additionalCount: UInt16
 
-    /// The encoded answer, authority and additional sections.
     package let sections: RawSpan
 
-    /// Offset of each TTL from the start of the message: an array of `UInt16` in native byte order.
+    /// Offset of each TTL in the message: `UInt16` in native byte order.
     package let ttlOffsets: RawSpan
 
-    /// Encoded extended errors for clients with EDNS, or empty (RFC 8914 §2).
-    ///
-    /// If space is short, only the first one is sent.
+    /// Encoded extended errors, or empty (RFC 8914 §2).
     package let options: RawSpan
 
-    /// Age of the TTLs in seconds.
+    /// Seconds to subtract from each TTL.
     package let age: UInt32
 
-    /// Creates an answer from its parts without validation.
+    /// Creates an answer without validation.
     @_lifetime(copy sections, copy ttlOffsets, copy options)
     package init(
         rcode: UInt16,
@@ -54,16 +47,12 @@ package struct ReadyAnswer: ~Escapable {
 }
 
 extension QueryFacts {
-    /// Converts the query at the start of `buffer` into its reply and returns the size of the
-    /// reply.
+    /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
-    /// The question stays unchanged, including its letter case (0x20). ID, RD and CD are copied, QR
-    /// and RA are set. AD is set if the answer has it and the client understands it (RFC 6840
-    /// §5.8). All other flags are cleared.
-    ///
-    /// If the reply exceeds `limit` octets, extended errors are reduced to the code of the first
-    /// one, then omitted (RFC 8914 §3). If the records exceed `limit`, the reply has no records and
-    /// TC set (RFC 2181 §9).
+    /// The question keeps its letter case (0x20). ID, RD and CD are copied. AD is sent only to
+    /// clients that understand AD (RFC 6840 §5.8). If space is short, extended errors are reduced
+    /// to the first code, then omitted (RFC 8914 §3). If the records exceed `limit`, the reply has
+    /// TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -106,13 +95,12 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query at the start of `buffer` into a reply without records.
+    /// Converts the query in `buffer` into a reply without records.
     ///
     /// - Parameters:
-    ///   - rcode: Up to 12 bits; without EDNS, only the low 4 bits are sent.
+    ///   - rcode: 12 bits; without EDNS, the low 4 bits are sent.
     ///   - explanation: Encoded extended errors, or empty.
-    ///   - limit: Maximum size of the reply in octets, at least 512; then everything fits except
-    ///     long error text.
+    ///   - limit: At least 512 octets; then everything fits except long error texts.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
@@ -135,8 +123,7 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query at the start of `buffer` into a reply without records and with an
-    /// extended error.
+    /// Converts the query in `buffer` into a reply with an extended error and no records.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,
@@ -149,7 +136,7 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// AD if the query has AD or DO: the client understands AD in replies (RFC 6840 §5.7).
+    /// AD if the query has AD or DO (RFC 6840 §5.7).
     private var wantedFlags: UInt16 {
         flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }
@@ -162,13 +149,13 @@ extension QueryFacts {
         )
     }
 
-    /// Size in octets of the reply's OPT record without an extended error.
+    /// Octets of the OPT record without extended errors.
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
 
-    /// Size in octets of an extended error without text: code, length and INFO-CODE.
+    /// Octets of an extended error without text.
     private static var bareErrorCount: Int { 6 }
 
-    /// Appends the OPT record of the reply (RFC 6891 §6.1.1) and returns the size of the message.
+    /// Appends the OPT record (RFC 6891 §6.1.1) and returns the size of the message.
     private func writeOPT(
         _ edns: EDNSFacts,
         rcode: UInt16,
@@ -210,7 +197,7 @@ extension MutableRawSpan {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Reduces the TTL at `offset` by `age` seconds, to zero at the lowest.
+    /// Subtracts `age` seconds from the TTL at `offset`; the result is at least 0.
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)
         store(ttl > age ? ttl - age : 0, at: offset)

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A validated query in its receive buffer, read in place.
+/// A validated query in its receive buffer.
 ///
-/// This is the only parser of the hit path. It fully parses the common form (one question, at most
-/// an OPT record) and reports everything else as `unusual`, to be parsed by `Message`. It does not
-/// allocate.
+/// This is the only parser of the hit path, and does not allocate. It parses queries with one
+/// question and at most an OPT record.
 package struct QueryView: ~Escapable {
-    /// The whole datagram.
     package let octets: RawSpan
 
-    /// The parsed fields; they remain valid after the view.
+    /// The parsed fields, which may outlive the view.
     package let facts: QueryFacts
 
-    /// Validates `octets`.
-    ///
-    /// - Throws: The reason why the datagram is no plain query.
+    /// Validates a datagram.
     @_lifetime(copy octets)
     package init(checking octets: RawSpan) throws(QueryFault) {
         self.facts = try QueryFacts(checking: octets)
@@ -35,82 +31,78 @@ package struct QueryView: ~Escapable {
     }
 }
 
-/// Reason why a datagram is not a plain query, and the resulting reply.
+/// Reason why a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// No reply: shorter than a header, or a response (RFC 1035 §7.3). Replying to responses could
-    /// start an endless exchange between two servers.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3). Replies to responses could
+    /// cause an endless exchange between two servers.
     case ignored
 
-    /// FORMERR with a header only: the query cannot be parsed (RFC 1035 §4.1, RFC 9619 §4).
+    /// FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
     case malformed
 
-    /// NOTIMP without a question: an opcode other than QUERY (RFC 8906 §3.1.4).
+    /// NOTIMP: an opcode other than QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
-    /// Possibly valid, but in an uncommon form: to be parsed by `Message`.
+    /// An uncommon form, possibly valid: `Message` must parse the query.
     case unusual
 }
 
-/// Parsed fields of a plain query, independent of the datagram.
+/// Fields of a plain query.
 package struct QueryFacts: Sendable, Equatable {
-    /// Size of a message header in octets (RFC 1035 §4.1.1).
+    /// Octets of a message header.
     package static let headerCount = 12
 
-    /// Maximum UDP payload size in octets (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
+    /// Maximum UDP payload in octets (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
     package static let largestPayload = 1232
 
-    /// The second 16 bits of the header as received.
+    /// The second 16 bits of the header.
     package let flags: UInt16
 
-    /// Offset of QTYPE, after the name.
+    /// Offset of QTYPE.
     package let nameEnd: Int
 
     package let type: RecordType
     package let recordClass: RecordClass
 
-    /// Fields of the OPT record, if any.
     package var edns: EDNSFacts?
 
-    /// Client-specific EDNS options for the reply, sent if the client uses EDNS.
+    /// EDNS options of the reply, sent only if `edns` is set.
     package var replyOptions = ReplyOptions()
 
-    /// Offset of the end of the question, at which the answer begins in the reply.
+    /// Offset after the question, where the answer begins.
     package var questionEnd: Int { nameEnd + 4 }
 
     /// True if the client requests DNSSEC records (RFC 3225).
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
 
-    /// True if the client validates itself (RFC 4035 §3.2.2).
+    /// True if the client validates answers (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
-    /// Maximum size of a UDP reply in octets: 512 without EDNS, else the size of the client within
-    /// 512...1232 (RFC 6891 §6.2.3).
+    /// Maximum octets of a UDP reply, 512...1232 (RFC 6891 §6.2.3).
     package var replyLimit: Int {
         guard let edns else { return 512 }
         return min(max(Int(edns.payloadSize), 512), Self.largestPayload)
     }
 }
 
-/// Fields of the OPT record of the client that affect a plain reply.
+/// Fields of the OPT record of a query.
 package struct EDNSFacts: Sendable, Equatable {
     package let payloadSize: UInt16
     package let version: UInt8
     package let dnssecOK: Bool
 
-    /// Offset of the content of the first cookie option; 0 if there is none (RFC 7873 §4).
+    /// Offset of the content of the first cookie option; 0 for none (RFC 7873 §4).
     fileprivate var cookieStart: UInt16 = 0
 
-    /// Size of this content in octets.
     fileprivate var cookieCount: UInt16 = 0
 
-    /// True if the client asks for the idle timeout of the connection (RFC 7828 §3.1).
+    /// True if the client requests the idle timeout (RFC 7828 §3.1).
     package fileprivate(set) var asksKeepalive = false
 
-    /// True if the query has a cookie option.
     package var hasCookie: Bool { cookieStart > 0 }
 }
 
-/// Bits of the second 16-bit word of the header (RFC 1035 §4.1.1, RFC 4035 §3.2).
+/// Flags of the header (RFC 1035 §4.1.1, RFC 4035 §3.2).
 package enum HeaderFlags {
     package static let response: UInt16 = 0x8000
     package static let opcode: UInt16 = 0x7800
@@ -126,8 +118,6 @@ package enum HeaderFlags {
 
 extension QueryFacts {
     /// Parses a datagram.
-    ///
-    /// - Throws: The reason why the datagram is no plain query.
     package init(checking octets: RawSpan) throws(QueryFault) {
         let count = octets.byteCount
         guard count >= Self.headerCount else { throw .ignored }
@@ -135,12 +125,12 @@ extension QueryFacts {
         guard flags & HeaderFlags.response == 0 else { throw .ignored }
         guard flags & HeaderFlags.opcode == 0 else { throw .otherOpcode }
         guard octets.uint16(at: 4) == 1 else {
-            // Without a question, only a cookie may be requested (RFC 7873 §5.4).
+            // Only a cookie request has no question (RFC 7873 §5.4).
             throw octets.uint16(at: 4) == 0 && octets.uint16(at: 10) > 0 ? .unusual : .malformed
         }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
 
-        // A name in a question has no earlier name to point at, so it has only labels.
+        // The first name of a message cannot have a pointer.
         var position = Self.headerCount
         while true {
             guard position < count else { throw .malformed }
@@ -166,9 +156,7 @@ extension QueryFacts {
 }
 
 extension EDNSFacts {
-    /// Parses the OPT record at `position` and moves `position` after it (RFC 6891 §6.1.2).
-    ///
-    /// The page of the module has the rules for options.
+    /// Parses the OPT record at `position` and moves `position` after the record (RFC 6891 §6.1.2).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -186,7 +174,7 @@ extension EDNSFacts {
             let code = octets.uint16(at: option)
             let length = octets.uint16(at: option + 2)
             if code == EDNSOption.Code.cookie, cookieStart == 0 {
-                // Only the first cookie option counts (RFC 7873 §5.2).
+                // Later cookie options are ignored (RFC 7873 §5.2).
                 cookieStart = UInt16(truncatingIfNeeded: option + 4)
                 cookieCount = length
             } else if code == EDNSOption.Code.keepalive {
@@ -204,17 +192,16 @@ extension EDNSFacts {
 extension EDNSFacts {
     /// The cookies of a client (RFC 7873 §4).
     package struct Cookies: Sendable, Equatable {
-        /// The client cookie in network order.
+        /// In network order.
         package let client: UInt64
 
-        /// The server cookie, if it has the size of the cookies that this server creates.
+        /// nil if missing, or of a size that this server does not create.
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option of the message in `octets`, from which these fields were
-    /// parsed.
+    /// Returns the first cookie option of `octets`, the message of these fields.
     ///
-    /// - Returns: nil if the length is invalid, which is FORMERR (RFC 7873 §5.2.2).
+    /// - Returns: nil if the length is invalid: FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)
@@ -234,28 +221,28 @@ extension EDNSFacts {
 // MARK: - Octets
 
 extension RawSpan {
-    /// Returns the octet at `offset`.
+    /// Reads an octet.
     @inlinable
     package func uint8(at offset: Int) -> UInt8 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt8.
         unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// Returns the 16-bit number in network order at `offset`.
+    /// Reads a 16-bit number in network order.
     @inlinable
     package func uint16(at offset: Int) -> UInt16 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt16.
         UInt16(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
 
-    /// Returns the 32-bit number in network order at `offset`.
+    /// Reads a 32-bit number in network order.
     @inlinable
     package func uint32(at offset: Int) -> UInt32 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt32.
         UInt32(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    /// Returns the eight octets at `offset` as a little-endian number.
+    /// Reads eight octets as a little-endian number.
     @inlinable
     package func octets8(at offset: Int) -> UInt64 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt64.
@@ -264,7 +251,7 @@ extension RawSpan {
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    /// The octets of these numbers in memory order.
+    /// The numbers in memory order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get {
@@ -275,7 +262,7 @@ extension Array where Element: FixedWidthInteger & BitwiseCopyable {
 }
 
 extension [UInt8] {
-    /// Calls `body` with a mutable span of the octets from `start` on.
+    /// Calls `body` with a mutable span of the octets from `start`.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

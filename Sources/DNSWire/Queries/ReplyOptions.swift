@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Client-specific EDNS options of a reply.
+/// EDNS options of the reply to one client.
 package struct ReplyOptions: Sendable, Equatable {
-    /// The client cookie as received, in network order, and the server cookie (RFC 7873 §5.2.3).
+    /// Cookies of client, in network order, and server (RFC 7873 §5.2.3).
     package var cookies: (client: UInt64, server: ServerCookie)?
 
-    /// Idle timeout of the connection in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
+    /// Idle timeout in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
     package var keepalive: UInt16?
 
-    /// Creates an empty set of options.
+    /// Creates an empty set.
     package init() {}
 
     package static func == (left: ReplyOptions, right: ReplyOptions) -> Bool {
@@ -18,7 +18,6 @@ package struct ReplyOptions: Sendable, Equatable {
 
     var isEmpty: Bool { cookies == nil && keepalive == nil }
 
-    /// Size of the encoded options in octets.
     var octetCount: Int {
         (cookies == nil ? 0 : 12 + ServerCookie.octetCount) + (keepalive == nil ? 0 : 6)
     }
