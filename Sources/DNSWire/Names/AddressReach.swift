@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Network scope from which an address is reachable (RFC 6890).
+/// Scope of an address (RFC 6890).
 package enum AddressReach: Int, Sendable, Comparable {
-    /// Reachable from anywhere. Includes the networks for documentation.
+    /// Reachable from anywhere; includes addresses for documentation.
     case global
 
-    /// Reachable within one network, which may be the network of the client.
+    /// Reachable within a network, possibly that of the client.
     case local
 
-    /// Reachable from the client itself, from its link, or not at all. No valid answer needs it.
+    /// Reachable only from the client or its link, or not at all; no valid answer needs it.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,10 +17,9 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Network scope of the address, by the IANA special-purpose address registries (RFC 6890).
+    /// Scope by the IANA special-purpose registries (RFC 6890).
     ///
-    /// The scope of an IPv6 address that embeds IPv4 addresses is at most the scope of these
-    /// addresses.
+    /// An IPv6 address has at most the scope of the IPv4 addresses that it embeds.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -30,80 +29,77 @@ extension IPAddress {
 }
 
 extension IPv4Address {
-    /// See `IPAddress.reach`.
     fileprivate var reach: AddressReach {
         Self.special.first { matches($0.network, length: $0.length) }?.reach ?? .global
     }
 
-    /// Special-purpose networks; the first match applies.
+    /// The first match applies.
     private static let special: [(network: UInt32, length: Int, reach: AddressReach)] = [
-        // "This network" (RFC 791 §3.2).
+        // RFC 791 §3.2.
         (0x0000_0000, 8, .none),
-        // Private use (RFC 1918).
+        // RFC 1918.
         (0x0A00_0000, 8, .local),
-        // Shared with the NAT of a provider (RFC 6598); clouds have their metadata service in this
-        // network.
+        // Carrier NAT (RFC 6598); clouds have metadata services here.
         (0x6440_0000, 10, .local),
-        // Loopback (RFC 1122 §3.2.1.3).
+        // RFC 1122 §3.2.1.3.
         (0x7F00_0000, 8, .none),
-        // Link-local (RFC 3927).
+        // RFC 3927.
         (0xA9FE_0000, 16, .none),
-        // Private use (RFC 1918).
+        // RFC 1918.
         (0xAC10_0000, 12, .local),
-        // PCP and TURN anycast (RFC 7723, RFC 8155), and the answer of `ipv4only.arpa` (RFC 7050).
+        // PCP and TURN anycast (RFC 7723, RFC 8155), and `ipv4only.arpa` (RFC 7050).
         (0xC000_0009, 32, .global),
         (0xC000_000A, 32, .global),
         (0xC000_00AA, 31, .global),
-        // IETF protocol assignments (RFC 6890 §2.1).
+        // RFC 6890 §2.1.
         (0xC000_0000, 24, .local),
-        // Private use (RFC 1918).
+        // RFC 1918.
         (0xC0A8_0000, 16, .local),
-        // Benchmarks (RFC 2544).
+        // RFC 2544.
         (0xC612_0000, 15, .local),
-        // Multicast (RFC 5771), reserved (RFC 1112 §4) and broadcast.
+        // Multicast (RFC 5771), reserved (RFC 1112 §4), broadcast.
         (0xE000_0000, 3, .none),
     ]
 }
 
 extension IPv6Address {
-    /// See `IPAddress.reach`.
     fileprivate var reach: AddressReach {
         let own = Self.special.first { (high ^ $0.network) >> (64 - $0.length) == 0 }?.reach
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope of `::` and `::1`, which the table of 64-bit prefixes cannot hold.
+    /// `::` and `::1`, which do not fit in 64 bits.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
-    /// Special-purpose networks of at most 64 bits, by the upper half of the address.
+    /// Networks of at most 64 bits, by the upper half of the address.
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [
-        // Local-use NAT64 (RFC 8215).
+        // NAT64 (RFC 8215).
         (0x0064_FF9B_0001_0000, 48, .local),
-        // Discard-only (RFC 6666) and dummy prefix (RFC 9780).
+        // Discard (RFC 6666) and dummy prefix (RFC 9780).
         (0x0100_0000_0000_0000, 63, .none),
         // Benchmarks (RFC 5180).
         (0x2001_0002_0000_0000, 48, .local),
         // Segment routing (RFC 9602).
         (0x5F00_0000_0000_0000, 16, .local),
-        // Unique local (RFC 4193) and deprecated site-local addresses (RFC 3879).
+        // Unique local (RFC 4193), site-local (RFC 3879).
         (0xFC00_0000_0000_0000, 7, .local),
         (0xFEC0_0000_0000_0000, 10, .local),
-        // Link-local (RFC 4291 §2.5.6) and multicast (RFC 4291 §2.7).
+        // Link-local (RFC 4291 §2.5.6), multicast (RFC 4291 §2.7).
         (0xFE80_0000_0000_0000, 10, .none),
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 
-    /// The embedded IPv4 addresses, to which a translator or tunnel sends the packets.
+    /// IPv4 addresses to which a translator or tunnel sends packets.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
-        // IPv4-mapped and IPv4-compatible (RFC 4291 §2.5.5); NAT64 (RFC 6052 §2.1).
+        // Mapped and compatible (RFC 4291 §2.5.5); NAT64 (RFC 6052 §2.1).
         if high == 0, low >> 32 == 0xFFFF || low >> 32 == 0 { return [IPv4Address(value: last)] }
         if high == 0x0064_FF9B_0000_0000, low >> 32 == 0 { return [IPv4Address(value: last)] }
         // 6to4 (RFC 3056 §2).
         if high >> 48 == 0x2002 {
             return [IPv4Address(value: UInt32(truncatingIfNeeded: high >> 16))]
         }
-        // Teredo: the server, and the client with inverted bits (RFC 4380 §4).
+        // Teredo: server, and client with inverted bits (RFC 4380 §4).
         if high >> 32 == 0x2001_0000 {
             return [
                 IPv4Address(value: UInt32(truncatingIfNeeded: high)), IPv4Address(value: ~last),

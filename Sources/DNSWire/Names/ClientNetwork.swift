@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Unit of per-client resource limits: an IPv4 /32, an IPv6 /56, or the machine itself.
+/// Unit of limits per client: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// Providers assign a /56 or more to a site, so a client can change a longer IPv6 prefix at will.
-/// A local program can use any address of 127.0.0.0/8, so all loopback addresses are one client.
+/// A site has at least a /56, so a client can change a longer prefix. A local program can use any
+/// address of 127.0.0.0/8.
 ///
-/// A network with a verified address (TCP, a valid cookie of RFC 7873, loopback) is distinct from
-/// the same network without verification: forged UDP queries never count against it.
+/// A verified network (TCP, RFC 7873 cookie, loopback) is distinct from the unverified one, so
+/// forged queries never count against it.
 package struct ClientNetwork: Hashable, Sendable {
-    /// Network in the upper 56 bits, flags in the lower 8 bits.
-    ///
-    /// The network is the first 56 bits of an IPv6 address, or an IPv4 address.
+    /// IPv4 address or /56 prefix in the upper 56 bits, flags in the lower 8 bits.
     private let bits: UInt64
 
     private static let proven: UInt64 = 1
@@ -19,7 +17,7 @@ package struct ClientNetwork: Hashable, Sendable {
     /// True if the client has proven that it receives replies at its address.
     package var isProven: Bool { bits & Self.proven != 0 }
 
-    /// Creates the network that contains `address`; an IPv4-mapped address counts as IPv4.
+    /// Creates the network of `address`; IPv4-mapped addresses count as IPv4.
     package init(of address: IPAddress, isProven: Bool) {
         let address = address.unmapped
         let network: UInt64

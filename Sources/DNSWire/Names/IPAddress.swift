@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address, stored without heap allocation.
+/// An IPv4 or IPv6 address without heap allocation.
 package enum IPAddress: Hashable, Sendable {
-    /// An IPv4 address.
     case v4(IPv4Address)
 
-    /// An IPv6 address.
     case v6(IPv6Address)
 }
 
 // MARK: - Making
 
 extension IPAddress {
-    /// Parses an address literal of either family.
+    /// Parses an address of either family.
     package init?(_ text: some StringProtocol) {
         if let address = IPv4Address(text) {
             self = .v4(address)
@@ -23,7 +21,7 @@ extension IPAddress {
         }
     }
 
-    /// Creates an address of 4 or 16 octets; nil for any other count.
+    /// Creates an address of 4 or 16 octets.
     package init?(octets: some Collection<UInt8>) {
         if let address = IPv4Address(octets: octets) {
             self = .v4(address)
@@ -38,7 +36,7 @@ extension IPAddress {
 // MARK: - Reading
 
 extension IPAddress {
-    /// The 4 or 16 octets in network byte order.
+    /// Octets in network order.
     package var octets: [UInt8] {
         switch self {
         case .v4(let address): address.octets
@@ -46,13 +44,13 @@ extension IPAddress {
         }
     }
 
-    /// This address, with an IPv4-mapped address converted to IPv4.
+    /// IPv4 for an IPv4-mapped address; otherwise this address.
     package var unmapped: IPAddress {
         guard case .v6(let address) = self, let mapped = address.mapped else { return self }
         return .v4(mapped)
     }
 
-    /// True if the address is in 0.0.0.0/8 or is `::`.
+    /// 0.0.0.0/8 or `::`.
     package var isUnspecified: Bool {
         switch self {
         case .v4(let address): address.isUnspecified
@@ -60,7 +58,7 @@ extension IPAddress {
         }
     }
 
-    /// True if the address is in 127.0.0.0/8 or is `::1`.
+    /// 127.0.0.0/8 or `::1`.
     package var isLoopback: Bool {
         switch self {
         case .v4(let address): address.isLoopback
@@ -68,7 +66,7 @@ extension IPAddress {
         }
     }
 
-    /// True if the address is in 224.0.0.0/4 or ff00::/8.
+    /// 224.0.0.0/4 or ff00::/8.
     package var isMulticast: Bool {
         switch self {
         case .v4(let address): address.isMulticast
@@ -76,7 +74,7 @@ extension IPAddress {
         }
     }
 
-    /// True if the address is in 240.0.0.0/4.
+    /// 240.0.0.0/4.
     package var isReserved: Bool {
         switch self {
         case .v4(let address): address.isReserved
@@ -84,7 +82,7 @@ extension IPAddress {
         }
     }
 
-    /// True if the address is in 169.254.0.0/16 or fe80::/10.
+    /// 169.254.0.0/16 or fe80::/10.
     package var isLinkLocal: Bool {
         switch self {
         case .v4(let address): address.isLinkLocal
@@ -92,7 +90,7 @@ extension IPAddress {
         }
     }
 
-    /// True if the address is in a network of RFC 1918 or in fc00::/7.
+    /// RFC 1918 or fc00::/7.
     package var isPrivate: Bool {
         switch self {
         case .v4(let address): address.isPrivate

@@ -2,17 +2,16 @@
 
 /// A network prefix.
 ///
-/// IPv4-mapped addresses, which dual-stack sockets report for IPv4 peers, count as IPv4:
-/// `0.0.0.0/0` contains them and `::/0` does not.
+/// IPv4-mapped addresses, which dual-stack sockets report, count as IPv4: `::/0` does not contain
+/// them.
 package struct IPPrefix: Hashable, Sendable {
-    /// First address of the network; never IPv4-mapped with a length of 96 bits or more.
+    /// First address; never IPv4-mapped with a length of 96 bits or more.
     package let address: IPAddress
 
-    /// Prefix length, 0...32 or 0...128 bits.
+    /// Bits, 0...32 or 0...128.
     package let length: Int
 
-    /// Creates the network of `length` bits that contains `address`; nil if `length` is out of
-    /// range.
+    /// Creates the network that contains `address`; nil if `length` is out of range.
     package init?(containing address: IPAddress, length: Int) {
         let isMapped = address != address.unmapped && 96...128 ~= length
         let width = isMapped ? length - 96 : length
@@ -24,7 +23,7 @@ package struct IPPrefix: Hashable, Sendable {
 
         case .v6(let address):
             guard 0...128 ~= width else { return nil }
-            // A shift by the full width gives zero, the mask of a prefix of 0 bits.
+            // A shift by the full width gives zero.
             let high: UInt64 = ~0 << (64 - min(width, 64))
             let low: UInt64 = ~0 << (128 - max(width, 64))
             self.address = .v6(IPv6Address(high: address.high & high, low: address.low & low))
@@ -32,9 +31,9 @@ package struct IPPrefix: Hashable, Sendable {
         self.length = width
     }
 
-    /// Parses `192.0.2.0/24`, `2001:db8::/32`, or an address alone as a host prefix.
+    /// Parses `192.0.2.0/24`, `2001:db8::/32`, or a single address.
     ///
-    /// Host bits must be zero, because `192.0.2.1/24` is probably a mistyped /32.
+    /// Host bits must be zero: `192.0.2.1/24` is probably a mistyped /32.
     package init?(_ text: some StringProtocol) {
         let pieces = text.split(
             separator: "/",

@@ -2,10 +2,10 @@
 
 /// An IPv4 address.
 package struct IPv4Address: Hashable, Sendable {
-    /// The address as a number in host byte order.
+    /// In host byte order.
     package let value: UInt32
 
-    /// Creates an address from a number in host byte order.
+    /// Creates an address.
     package init(value: UInt32) {
         self.value = value
     }
@@ -14,22 +14,20 @@ package struct IPv4Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv4Address {
-    /// Creates an address of four octets; nil for any other count.
+    /// Creates an address of four octets.
     package init?(octets: some Collection<UInt8>) {
         guard octets.count == 4 else { return nil }
         self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    /// Parses a dotted quad: four numbers 0...255 without leading zeros.
-    ///
-    /// Leading zeros are refused because some parsers read `010` as octal.
+    /// Parses four numbers 0...255, without leading zeros, because some parsers read `010` as
+    /// octal.
     package init?(_ text: some StringProtocol) {
-        // No valid text is longer. The copy avoids unspecialised generic code for each character.
+        // Longer text is invalid. Unspecialised generic code for each character would be slow.
         guard text.utf8.count <= 15 else { return nil }
         self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses the octets of a text.
     init?(text: ArraySlice<UInt8>) {
         var value: UInt32 = 0
         var number: UInt32?
@@ -58,32 +56,32 @@ extension IPv4Address {
 // MARK: - Reading
 
 extension IPv4Address {
-    /// The four octets in network byte order.
+    /// Octets in network order.
     package var octets: [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// Returns true if the first `length` bits (0...32) equal the bits of `network`.
+    /// Compares the first `length` bits, 0...32.
     package func matches(_ network: UInt32, length: Int) -> Bool {
         length == 0 || (value ^ network) >> (32 - length) == 0
     }
 
-    /// True if the address is in 0.0.0.0/8, "this host on this network" (RFC 6890 §2.2.2).
+    /// 0.0.0.0/8 (RFC 6890 §2.2.2).
     package var isUnspecified: Bool { value >> 24 == 0 }
 
-    /// True if the address is in 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+    /// 127.0.0.0/8 (RFC 1122 §3.2.1.3).
     package var isLoopback: Bool { value >> 24 == 127 }
 
-    /// True if the address is in 224.0.0.0/4 (RFC 5771).
+    /// 224.0.0.0/4 (RFC 5771).
     package var isMulticast: Bool { value >> 28 == 0xE }
 
-    /// True if the address is in 240.0.0.0/4, including the broadcast address (RFC 6890).
+    /// 240.0.0.0/4 with broadcast (RFC 6890).
     package var isReserved: Bool { value >> 28 == 0xF }
 
-    /// True if the address is in 169.254.0.0/16 (RFC 3927).
+    /// 169.254.0.0/16 (RFC 3927).
     package var isLinkLocal: Bool { value >> 16 == 0xA9FE }
 
-    /// True if the address is in a network of RFC 1918 §3.
+    /// RFC 1918 §3.
     package var isPrivate: Bool {
         value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8
     }

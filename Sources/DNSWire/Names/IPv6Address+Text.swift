@@ -12,13 +12,10 @@ extension IPv6Address {
         self.init(text: Array(text.utf8))
     }
 
-    /// Parses the octets of a text.
-    ///
-    /// Not generic, because unspecialised generic code is slow.
+    /// Parses the octets; not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
-        // `count` is the number of groups in `value`, `gap` the number of groups before the double
-        // colon.
+        // `count`: groups in `value`; `gap`: groups before the double colon.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?
@@ -61,7 +58,6 @@ extension IPv6Address {
         self.init(high: UInt64(value >> 64), low: UInt64(truncatingIfNeeded: value))
     }
 
-    /// Parses one to four hexadecimal digits.
     private static func group(_ digits: ArraySlice<UInt8>) -> UInt16? {
         guard 1...4 ~= digits.count else { return nil }
         var value: UInt16 = 0
@@ -80,7 +76,7 @@ extension IPv6Address {
 // MARK: - Conformances
 
 extension IPv6Address: CustomStringConvertible {
-    /// The canonical text of RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
+    /// Text of RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
     package var description: String {
         if let mapped { return "::ffff:\(mapped)" }
         let groups = groups
@@ -88,7 +84,7 @@ extension IPv6Address: CustomStringConvertible {
         return Self.join(groups[..<gap.lowerBound]) + "::" + Self.join(groups[gap.upperBound...])
     }
 
-    /// Returns the longest run of two or more zero groups, the first of equals (RFC 5952 §4.2).
+    /// Returns the first longest run of zero groups, at least two (RFC 5952 §4.2).
     private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int>? {
         var longest: Range<Int>?
         var start = 0

@@ -2,10 +2,10 @@
 
 /// An IPv6 address without a zone.
 package struct IPv6Address: Hashable, Sendable {
-    /// The first eight octets as a number in host byte order.
+    /// First eight octets in host byte order.
     package let high: UInt64
 
-    /// The last eight octets as a number in host byte order.
+    /// Last eight octets in host byte order.
     package let low: UInt64
 
     /// Creates an address from its halves.
@@ -18,7 +18,7 @@ package struct IPv6Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv6Address {
-    /// Creates an address of sixteen octets; nil for any other count.
+    /// Creates an address of sixteen octets.
     package init?(octets: some Collection<UInt8>) {
         guard octets.count == 16 else { return nil }
         self.init(
@@ -31,7 +31,7 @@ extension IPv6Address {
 // MARK: - Reading
 
 extension IPv6Address {
-    /// The sixteen octets in network byte order.
+    /// Octets in network order.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(16)
@@ -40,14 +40,13 @@ extension IPv6Address {
         return octets
     }
 
-    /// The IPv4 address in an IPv4-mapped address, ::ffff:0:0/96 (RFC 4291 §2.5.5.2); nil
-    /// otherwise.
+    /// The IPv4 address in ::ffff:0:0/96 (RFC 4291 §2.5.5.2).
     package var mapped: IPv4Address? {
         guard high == 0, low >> 32 == 0xFFFF else { return nil }
         return IPv4Address(value: UInt32(truncatingIfNeeded: low))
     }
 
-    /// The eight 16-bit groups, from the left.
+    /// The 16-bit groups, from the left.
     var groups: [UInt16] {
         (0..<8).map { index in
             let half = index < 4 ? high : low
@@ -55,33 +54,31 @@ extension IPv6Address {
         }
     }
 
-    /// True if the address is `::` or the mapped IPv4 address is unspecified (RFC 4291 §2.5.2).
+    /// `::` (RFC 4291 §2.5.2), or the mapped address is unspecified.
     package var isUnspecified: Bool {
         mapped?.isUnspecified ?? (high == 0 && low == 0)
     }
 
-    /// True if the address is `::1` or the mapped IPv4 address is loopback (RFC 4291 §2.5.3).
+    /// `::1` (RFC 4291 §2.5.3), or the mapped address is loopback.
     package var isLoopback: Bool {
         mapped?.isLoopback ?? (high == 0 && low == 1)
     }
 
-    /// True if the address is in ff00::/8 or the mapped IPv4 address is multicast (RFC 4291 §2.7).
+    /// ff00::/8 (RFC 4291 §2.7), or the mapped address is multicast.
     package var isMulticast: Bool {
         mapped?.isMulticast ?? (high >> 56 == 0xFF)
     }
 
-    /// True if the mapped IPv4 address is reserved.
     package var isReserved: Bool {
         mapped?.isReserved ?? false
     }
 
-    /// True if the address is in fe80::/10 or the mapped IPv4 address is link-local (RFC 4291
-    /// §2.5.6).
+    /// fe80::/10 (RFC 4291 §2.5.6), or the mapped address is link-local.
     package var isLinkLocal: Bool {
         mapped?.isLinkLocal ?? (high >> 54 == 0x3FA)
     }
 
-    /// True if the address is in fc00::/7 (RFC 4193) or the mapped IPv4 address is private.
+    /// fc00::/7 (RFC 4193), or the mapped address is private.
     package var isPrivate: Bool {
         mapped?.isPrivate ?? (high >> 57 == 0x7E)
     }

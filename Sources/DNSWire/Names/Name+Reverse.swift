@@ -3,9 +3,9 @@
 // MARK: - Making
 
 extension Name {
-    /// Creates the owner name of the PTR records of `address` (RFC 1035 §3.5, RFC 3596 §2.5).
+    /// Creates the owner of the PTR records of `address` (RFC 1035 §3.5, RFC 3596 §2.5).
     ///
-    /// An IPv4-mapped address gives the name of the IPv4 address.
+    /// An IPv4-mapped address counts as IPv4.
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []
         switch address.unmapped {

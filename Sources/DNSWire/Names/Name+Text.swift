@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in the text of a domain name, with the offset of the UTF-8 octet.
+/// Error in the text of a name, with the offset of the octet.
 package enum NameTextError: Error, Hashable {
     case empty
 
-    /// Two dots in a row, or a dot before the first label.
+    /// Two dots in a row, or a dot at the start.
     case emptyLabel(at: Int)
 
-    /// The label at this offset is longer than 63 octets (RFC 1035 §2.3.4).
+    /// RFC 1035 §2.3.4.
     case labelTooLong(at: Int)
 
-    /// The name is longer than 255 octets in wire form (RFC 1035 §2.3.4).
+    /// RFC 1035 §2.3.4.
     case nameTooLong
 
-    /// A backslash at the end, or before digits that are not 000...255 (RFC 1035 §5.1).
+    /// An incomplete or invalid escape (RFC 1035 §5.1).
     case badEscape(at: Int)
 
-    /// A space, control or non-ASCII character that is not escaped as `\DDD`.
-    ///
-    /// Internationalised names are written in `xn--` form.
+    /// A character that must be written as `\DDD`; international names are written as `xn--`.
     case unescaped(at: Int)
 }
 
 // MARK: - Making
 
 extension Name {
-    /// Parses the presentation form of a name (RFC 1035 §5.1).
+    /// Parses the presentation form (RFC 1035 §5.1).
     ///
-    /// The final dot is optional: names are always absolute. `\DDD` is the octet with this decimal
-    /// number. `\X` is the character X, so `\.` is a dot in a label.
+    /// The final dot is optional. `\DDD` is a decimal octet. `\X` is the character X.
     package init(_ text: some StringProtocol) throws(NameTextError) {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses the octets of a presentation form.
-    ///
-    /// Not generic, because unspecialised generic code is slow.
+    /// Parses the octets; not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -43,8 +38,7 @@ extension Name {
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
         octets.append(0)
 
-        // Offset in `octets` of the length of the current label, and start of the label in the
-        // text.
+        // Offsets of the length of the current label in `octets`, and of the label in the text.
         var lengthAt = 0
         var labelAt = 0
         var characters = text.makeIterator()
@@ -72,17 +66,17 @@ extension Name {
             guard octets[lengthAt] < UInt8(WireLimits.labelOctets) else {
                 throw .labelTooLong(at: labelAt)
             }
-            // Reserve one octet for the root label.
+            // One octet is for the root label.
             guard octets.count < WireLimits.nameOctets - 1 else { throw .nameTooLong }
             octets[lengthAt] += 1
             octets.append(octet)
         }
-        // After a final dot, the last label is empty and is the root label.
+        // After a final dot, the empty label is the root label.
         if octets[lengthAt] != 0 { octets.append(0) }
         self.init(checked: octets)
     }
 
-    /// Reads the escape that starts at `start` and moves `position` after it.
+    /// Reads the escape at `start` and moves `position` after the escape.
     private static func unescape(
         _ characters: inout some IteratorProtocol<UInt8>,
         at start: Int,
@@ -108,12 +102,12 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// The presentation form without the final dot; `.` for the root.
+    /// Presentation form without the final dot; `.` for the root.
     package var text: String {
         String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
     }
 
-    /// Returns the octets of the presentation form, all within 0x21...0x7E.
+    /// Returns the presentation form in octets 0x21...0x7E.
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(octets.count + 16)
@@ -125,15 +119,14 @@ extension Name {
         return characters
     }
 
-    /// Characters with a meaning in zone files, shells or names.
+    /// Characters with a meaning in zone files or shells.
     private static let special = Array("\"();@$\\.".utf8)
 }
 
 extension [UInt8] {
-    /// Appends `octet`: as `\X` if `special` contains it, as `\DDD` if it is not printable, else as
-    /// it is.
+    /// Appends `octet`, as `\X` if special, as `\DDD` if not printable.
     ///
-    /// A space counts as printable only if `space` is true.
+    /// A space is printable only if `space` is true.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))
@@ -150,7 +143,7 @@ extension [UInt8] {
 // MARK: - Conformances
 
 extension Name: CustomStringConvertible {
-    /// The presentation form with the final dot, safe in logs and terminals.
+    /// Presentation form with the final dot, safe in logs and terminals.
     package var description: String {
         String(decoding: escaped(finalDot: true), as: UTF8.self)
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An absolute domain name in wire form, with its original letter case.
+/// An absolute domain name in wire form, in its original letter case.
 ///
-/// Names compare equal if they differ only in the case of ASCII letters (RFC 4343 §3). A label may
-/// contain any octet (RFC 2181 §11); see ``isHostname`` for names that are sent to vendors.
+/// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
+/// 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
-    /// The name in uncompressed wire form.
+    /// Uncompressed wire form.
     ///
-    /// Invariant: labels of 1...63 octets, each after its length, then one zero octet; at most 255
+    /// Invariant: labels of 1...63 octets after their lengths, then a zero octet; at most 255
     /// octets.
     package let octets: [UInt8]
 
@@ -20,18 +20,16 @@ package struct Name: Sendable {
 // MARK: - Making
 
 extension Name {
-    /// The root name.
     package static let root = Name(checked: [0])
 
-    /// Parses one uncompressed name in wire form.
+    /// Parses an uncompressed name.
     ///
-    /// - Throws: `compressedName`, `reservedLabel`, `nameTooLong`, `truncated`, or `trailingOctets`
-    ///   if octets follow the root label.
+    /// - Throws: `compressedName`, `reservedLabel`, `nameTooLong`, `truncated` or `trailingOctets`.
     package init(wire: some Collection<UInt8>) throws(WireError) {
         try self.init(wire: Array(wire))
     }
 
-    /// Parses one uncompressed name in wire form; throws the same errors.
+    /// Parses an uncompressed name.
     package init(wire octets: [UInt8]) throws(WireError) {
         var reader = WireReader(octets.span)
         let end = try reader.skipUncompressedName()
@@ -43,7 +41,6 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// True if the name is the root.
     package var isRoot: Bool { octets.count == 1 }
 
     /// Number of labels without the root label.
@@ -57,7 +54,7 @@ extension Name {
         return count
     }
 
-    /// The labels from the left, without lengths and without the root label.
+    /// The labels from the left, without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
     /// The name without its first label; nil for the root.
@@ -66,7 +63,7 @@ extension Name {
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
     }
 
-    /// Returns true if the name is `other` or a subdomain of `other`.
+    /// Returns true for `other` and its subdomains.
     package func isEqualOrBelow(_ other: Name) -> Bool {
         let start = octets.count - other.octets.count
         var position = 0
@@ -79,15 +76,12 @@ extension Name {
         return true
     }
 
-    /// The name with ASCII letters in lower case.
     package var lowercased: Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True if the name is not the root and all labels consist of ASCII letters, digits, hyphens
-    /// and underscores.
-    ///
-    /// Only such names may be put into the URL of a vendor.
+    /// True for names of ASCII letters, digits, hyphens and underscores; only these may be in the
+    /// URL of a vendor.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in
@@ -100,9 +94,7 @@ extension Name {
         }
     }
 
-    /// The host name in lower case for the URL of a vendor; nil if ``isHostname`` is false.
-    ///
-    /// Such a name has no characters to escape.
+    /// Lower-case name for a URL, without escapes; nil if ``isHostname`` is false.
     package var hostText: String? {
         guard isHostname else { return nil }
         var text = octets.map(\.folded)
@@ -115,18 +107,18 @@ extension Name {
         return String(decoding: text[1..<text.count - 1], as: UTF8.self)
     }
 
-    /// Iterator over the labels of a name, from the left.
+    /// The labels of a name.
     package struct Labels: Sequence, IteratorProtocol {
         fileprivate let octets: [UInt8]
 
-        /// Offset of the length of the next label.
+        /// Offset of the next length octet.
         private var position = 0
 
         fileprivate init(octets: [UInt8]) {
             self.octets = octets
         }
 
-        /// Returns the octets of the next label, without its length.
+        /// Returns the next label.
         package mutating func next() -> ArraySlice<UInt8>? {
             let count = Int(octets[position])
             guard count > 0 else { return nil }

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of opaque record types with names that may be compressed.
+/// Layout of opaque types whose names may be compressed: RFC 1035 and RFC 3597 §4.
 ///
-/// They are the rest of RFC 1035 and the types of RFC 3597 §4. These names are decompressed; other
-/// RDATA must not contain compressed names and is copied.
+/// Names are decompressed; the data of other types is copied.
 struct NamesInside {
     private let parts: [Part]
 
-    /// One part of the data.
     private enum Part {
-        /// A domain name.
         case name
-        /// A fixed number of octets.
         case octets(Int)
-        /// A `<character-string>`.
         case string
-        /// The remaining octets, if any.
         case rest
     }
 
-    /// Returns the layout of `type`; nil if the type has no names that may be compressed.
+    /// Returns the layout of `type`; nil if its names cannot be compressed.
     init?(type: RecordType, recordClass: RecordClass) {
         switch (type.rawValue, recordClass) {
         case (3, _), (4, _), (7, _), (8, _), (9, _):  // MD MF MB MG MR
@@ -41,7 +35,7 @@ struct NamesInside {
         }
     }
 
-    /// Parses the current field of `reader` and returns it with decompressed names.
+    /// Returns the current field of `reader` with decompressed names.
     func expand(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         var octets: [UInt8] = []
         for part in parts {

@@ -2,24 +2,20 @@
 
 /// A resource record (RFC 1035 §4.1.3).
 package struct Record: Hashable, Sendable {
-    /// NAME: the owner; compares without regard to case.
+    /// Owner; comparison ignores case.
     package var name: Name
 
-    /// TYPE.
     package let type: RecordType
 
-    /// CLASS.
     package let recordClass: RecordClass
 
-    /// TTL in seconds, 0...2^31-1 (RFC 2181 §8).
+    /// Seconds, 0...2^31-1 (RFC 2181 §8).
     package var ttl: UInt32
 
-    /// RDATA; always matches the type.
+    /// Data that matches the type.
     package let data: RecordData
 
-    /// Creates a record.
-    ///
-    /// - Precondition: The data matches the type, and the TTL is at most 2^31-1.
+    /// Creates a record; the data must match the type.
     package init(
         name: Name,
         type: RecordType,
@@ -36,9 +32,7 @@ package struct Record: Hashable, Sendable {
         self.data = data
     }
 
-    /// Creates a record of class IN with the type that its data implies.
-    ///
-    /// - Precondition: The data is neither opaque nor SVCB/HTTPS, which share a format.
+    /// Creates a record of class IN with the type of its data, which is not opaque, SVCB or HTTPS.
     package init(name: Name, ttl: UInt32, data: RecordData) {
         guard let type = data.impliedType else {
             preconditionFailure("the record data does not determine the record type")
@@ -63,14 +57,13 @@ extension Record {
     struct Prologue {
         var name: Name
         var type: RecordType
-        /// CLASS, or the payload size of an OPT record.
+        /// Class, or payload size of OPT.
         var recordClass: RecordClass
-        /// TTL as it is on the wire, or the flags of an OPT record.
+        /// TTL, not yet clamped, or flags of OPT.
         var ttl: UInt32
-        /// RDLENGTH.
         var dataCount: Int
 
-        /// Parses the fields; `question` as for `WireReader.name(sharing:)`.
+        /// Parses the fields; for `question` see `WireReader.name(sharing:)`.
         init(parsing reader: inout WireReader, question: Name? = nil) throws(WireError) {
             name = try reader.name(sharing: question)
             type = RecordType(rawValue: try reader.uint16())
@@ -90,7 +83,7 @@ extension Record {
                 recordClass: prologue.recordClass
             )
         } catch .truncated(let offset) {
-            // RDLENGTH fits the message, but is too short for the type.
+            // RDLENGTH is too short for the type.
             throw .badRDATA(at: offset)
         }
         guard reader.isAtEnd else { throw .badRDATA(at: reader.offset) }
@@ -105,6 +98,6 @@ extension Record {
 // MARK: - Conformances
 
 extension Record: CustomStringConvertible {
-    /// The record as in zone files, such as `www.example.com. 300 IN A 192.0.2.1`.
+    /// The record as a line of a zone file.
     package var description: String { "\(name) \(ttl) \(recordClass) \(type) \(data)" }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The CLASS of a record, or the QCLASS of a question (RFC 1035 §3.2.4, §3.2.5).
+/// CLASS or QCLASS (RFC 1035 §3.2.4, §3.2.5).
 package struct RecordClass: RawRepresentable, Hashable, Sendable {
-    /// The number in the IANA registry.
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) {
@@ -13,22 +12,20 @@ package struct RecordClass: RawRepresentable, Hashable, Sendable {
 // MARK: - Classes with a meaning here
 
 extension RecordClass {
-    /// The Internet.
     package static let `in` = RecordClass(rawValue: 1)
-    /// Chaos, used to query the version of a server.
+    /// Chaos: version of a server.
     package static let ch = RecordClass(rawValue: 3)
-    /// Hesiod.
     package static let hs = RecordClass(rawValue: 4)
-    /// None, only in updates (RFC 2136 §2.4).
+    /// Only in updates (RFC 2136 §2.4).
     package static let none = RecordClass(rawValue: 254)
-    /// All classes, only in questions.
+    /// Only in questions.
     package static let any = RecordClass(rawValue: 255)
 }
 
 // MARK: - Reading
 
 extension RecordClass {
-    /// Parses a mnemonic or the generic form such as `CLASS255`, ignoring case (RFC 3597 §5).
+    /// Parses a mnemonic or `CLASS255`, ignoring case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
         self.init(rawValue: number)
@@ -38,9 +35,7 @@ extension RecordClass {
 // MARK: - Conformances
 
 extension RecordClass: CustomStringConvertible {
-    /// The mnemonic, or the generic form such as `CLASS255` (RFC 3597 §5).
-    ///
-    /// NONE and ANY have no mnemonic here: `ANY` would be read as the type.
+    /// Mnemonic, or generic form (RFC 3597 §5); NONE and ANY are generic, because `ANY` is a type.
     package var description: String { Self.mnemonics.text(rawValue) }
 
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])

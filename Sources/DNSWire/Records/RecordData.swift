@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record data: typed for the types that the daemon interprets, opaque octets for all others.
+/// Record data: typed for types that the daemon interprets, otherwise opaque.
 package enum RecordData: Hashable, Sendable {
-    /// An IPv4 address, class IN (RFC 1035 §3.4.1).
+    /// Class IN (RFC 1035 §3.4.1).
     case a(IPv4Address)
 
-    /// An IPv6 address, class IN (RFC 3596 §2.1).
+    /// Class IN (RFC 3596 §2.1).
     case aaaa(IPv6Address)
 
-    /// The canonical name of an alias (RFC 1035 §3.3.1).
+    /// RFC 1035 §3.3.1.
     case cname(Name)
 
-    /// A name server of the owner (RFC 1035 §3.3.11).
+    /// RFC 1035 §3.3.11.
     case ns(Name)
 
-    /// The name to which the owner points (RFC 1035 §3.3.12).
+    /// RFC 1035 §3.3.12.
     case ptr(Name)
 
-    /// A mail exchange of the owner (RFC 1035 §3.3.9).
+    /// RFC 1035 §3.3.9.
     case mx(preference: UInt16, exchange: Name)
 
-    /// One or more strings of 0...255 octets (RFC 1035 §3.3.14).
+    /// At least one string of 0...255 octets (RFC 1035 §3.3.14).
     case txt([[UInt8]])
 
-    /// Location of a service, class IN (RFC 2782).
+    /// Class IN (RFC 2782).
     case srv(priority: UInt16, weight: UInt16, port: UInt16, target: Name)
 
-    /// Start of a zone of authority (RFC 1035 §3.3.13).
+    /// RFC 1035 §3.3.13.
     case soa(SOA)
 
-    /// The data of SVCB and HTTPS, class IN (RFC 9460 §2).
+    /// SVCB and HTTPS, class IN (RFC 9460 §2).
     case svcb(ServiceBinding)
 
-    /// Any other data (RFC 3597 §3); names in it are decompressed.
+    /// Other data (RFC 3597 §3) with decompressed names.
     case opaque([UInt8])
 }
 
 // MARK: - Reading
 
 extension RecordData {
-    /// The type of records with such data; nil for SVCB/HTTPS and for opaque data.
+    /// The type of such data; nil for SVCB, HTTPS and opaque data.
     package var impliedType: RecordType? {
         switch self {
         case .a: .a
@@ -55,7 +55,7 @@ extension RecordData {
         }
     }
 
-    /// Returns true if a record of `type` can have this data.
+    /// Returns true if records of `type` can have this data.
     package func fits(_ type: RecordType) -> Bool {
         switch self {
         case .svcb: type.isServiceBinding
@@ -64,7 +64,7 @@ extension RecordData {
         }
     }
 
-    /// The address in A or AAAA data.
+    /// The address of A or AAAA data.
     package var address: IPAddress? {
         switch self {
         case .a(let address): .v4(address)
@@ -73,7 +73,7 @@ extension RecordData {
         }
     }
 
-    /// The data in uncompressed wire form; DNSSEC signs this form with lower-case names.
+    /// Uncompressed wire form; DNSSEC signs this form with lower-case names.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)
@@ -84,15 +84,13 @@ extension RecordData {
 // MARK: - Wire
 
 extension RecordData {
-    /// Parses the current field of `reader`, to its end, as the data of `type`.
-    ///
-    /// - Throws: `truncated` or an error of a name if the field is malformed.
+    /// Parses the current field of `reader`.
     init(
         parsing reader: inout WireReader,
         type: RecordType,
         recordClass: RecordClass
     ) throws(WireError) {
-        // Prerequisites and deletions of updates have no data (RFC 2136 §2.4, §2.5).
+        // Updates have records without data (RFC 2136 §2.4, §2.5).
         let isUpdateForm = recordClass == .none || recordClass == .any
         if reader.isAtEnd, isUpdateForm {
             self = .opaque([])
@@ -120,7 +118,7 @@ extension RecordData {
             let priority = try reader.uint16()
             let weight = try reader.uint16()
             let port = try reader.uint16()
-            // RFC 2782 forbids compression here, but RFC 3597 §4 requires receivers to accept it.
+            // RFC 2782 forbids compression, but receivers must accept it (RFC 3597 §4).
             let target = try reader.name()
             self = .srv(priority: priority, weight: weight, port: port, target: target)
         case (.svcb, .in), (.https, .in):
@@ -173,7 +171,7 @@ extension RecordData {
 // MARK: - Conformances
 
 extension RecordData: CustomStringConvertible {
-    /// The data as in zone files; opaque data in the generic form of RFC 3597 §5.
+    /// The data as in zone files, opaque data in generic form (RFC 3597 §5).
     package var description: String {
         switch self {
         case .a(let address): address.description
@@ -199,7 +197,6 @@ extension RecordData: CustomStringConvertible {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// Returns the generic form of data (RFC 3597 §5).
     private static func generic(_ data: [UInt8]) -> String {
         guard !data.isEmpty else { return "\\# 0" }
         var characters = Array("\\# \(data.count) ".utf8)

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Key of a record set: owner, type and class (RFC 2181 §5).
+/// Key of a record set (RFC 2181 §5).
 ///
-/// RRSIG records are also distinguished by the covered type, because their TTLs follow the records
-/// they sign (RFC 4034 §3).
+/// The covered type distinguishes RRSIG records, because their TTLs follow the signed records (RFC
+/// 4034 §3).
 package struct RecordSetKey: Hashable, Sendable {
-    /// Owner, type and class.
     package let question: Question
 
-    /// The type that an RRSIG record covers, else nil.
+    /// The type that an RRSIG record covers.
     package let covered: RecordType?
 }
 
 extension Record {
-    /// The key of the set of this record.
+    /// Key of the set of this record.
     package var setKey: RecordSetKey {
         var covered: RecordType?
         if type == .rrsig, case .opaque(let octets) = data, octets.count >= 2 {
@@ -24,12 +23,12 @@ extension Record {
 }
 
 extension Sequence<Record> {
-    /// The lowest TTL in seconds; nil if there are no records.
+    /// Lowest TTL in seconds.
     package var minimumTTL: UInt32? {
         lazy.map(\.ttl).min()
     }
 
-    /// The records grouped into sets, in the order of the first record of each set.
+    /// The record sets, ordered by their first records.
     package var recordSets: [[Record]] {
         var sets: [[Record]] = []
         var places: [RecordSetKey: Int] = [:]

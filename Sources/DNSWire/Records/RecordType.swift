@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The TYPE of a record, or the QTYPE of a question (RFC 1035 §3.2.2, §3.2.3).
+/// TYPE or QTYPE (RFC 1035 §3.2.2, §3.2.3).
 package struct RecordType: RawRepresentable, Hashable, Sendable {
-    /// The number in the IANA registry.
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) {
@@ -13,74 +12,74 @@ package struct RecordType: RawRepresentable, Hashable, Sendable {
 // MARK: - Types with a meaning here
 
 extension RecordType {
-    /// IPv4 address (RFC 1035 §3.4.1).
+    /// RFC 1035 §3.4.1.
     package static let a = RecordType(rawValue: 1)
-    /// Name server (RFC 1035 §3.3.11).
+    /// RFC 1035 §3.3.11.
     package static let ns = RecordType(rawValue: 2)
-    /// Alias (RFC 1035 §3.3.1).
+    /// RFC 1035 §3.3.1.
     package static let cname = RecordType(rawValue: 5)
-    /// Start of a zone (RFC 1035 §3.3.13).
+    /// RFC 1035 §3.3.13.
     package static let soa = RecordType(rawValue: 6)
-    /// Pointer, used for reverse lookups (RFC 1035 §3.3.12).
+    /// RFC 1035 §3.3.12.
     package static let ptr = RecordType(rawValue: 12)
-    /// Host information, now the answer to ANY (RFC 8482 §4.2).
+    /// The answer to ANY (RFC 8482 §4.2).
     package static let hinfo = RecordType(rawValue: 13)
-    /// Mail exchange (RFC 1035 §3.3.9).
+    /// RFC 1035 §3.3.9.
     package static let mx = RecordType(rawValue: 15)
-    /// Text (RFC 1035 §3.3.14).
+    /// RFC 1035 §3.3.14.
     package static let txt = RecordType(rawValue: 16)
-    /// Signature, also SIG(0) (RFC 2931).
+    /// RFC 2931.
     package static let sig = RecordType(rawValue: 24)
-    /// IPv6 address (RFC 3596 §2.1).
+    /// RFC 3596 §2.1.
     package static let aaaa = RecordType(rawValue: 28)
-    /// Location of a service (RFC 2782).
+    /// RFC 2782.
     package static let srv = RecordType(rawValue: 33)
-    /// Naming authority pointer (RFC 3403 §4).
+    /// RFC 3403 §4.
     package static let naptr = RecordType(rawValue: 35)
-    /// Redirection of a subtree (RFC 6672).
+    /// RFC 6672.
     package static let dname = RecordType(rawValue: 39)
-    /// EDNS pseudo-record (RFC 6891 §6.1).
+    /// RFC 6891 §6.1.
     package static let opt = RecordType(rawValue: 41)
-    /// Delegation signer (RFC 4034 §5).
+    /// RFC 4034 §5.
     package static let ds = RecordType(rawValue: 43)
-    /// Signature of a record set (RFC 4034 §3).
+    /// RFC 4034 §3.
     package static let rrsig = RecordType(rawValue: 46)
-    /// Next name that exists (RFC 4034 §4).
+    /// RFC 4034 §4.
     package static let nsec = RecordType(rawValue: 47)
-    /// Zone key (RFC 4034 §2).
+    /// RFC 4034 §2.
     package static let dnskey = RecordType(rawValue: 48)
-    /// Next hashed name that exists (RFC 5155 §3).
+    /// RFC 5155 §3.
     package static let nsec3 = RecordType(rawValue: 50)
-    /// Parameters of the hash (RFC 5155 §4).
+    /// RFC 5155 §4.
     package static let nsec3param = RecordType(rawValue: 51)
-    /// Certificate of a TLS server (RFC 6698 §2).
+    /// RFC 6698 §2.
     package static let tlsa = RecordType(rawValue: 52)
-    /// Service binding (RFC 9460 §2).
+    /// RFC 9460 §2.
     package static let svcb = RecordType(rawValue: 64)
-    /// Service binding of an HTTPS origin (RFC 9460 §9).
+    /// RFC 9460 §9.
     package static let https = RecordType(rawValue: 65)
-    /// Transaction signature (RFC 8945 §4).
+    /// RFC 8945 §4.
     package static let tsig = RecordType(rawValue: 250)
-    /// Incremental transfer, only in questions (RFC 1995).
+    /// Only in questions (RFC 1995).
     package static let ixfr = RecordType(rawValue: 251)
-    /// Transfer, only in questions (RFC 5936).
+    /// Only in questions (RFC 5936).
     package static let axfr = RecordType(rawValue: 252)
-    /// All types, only in questions (RFC 8482).
+    /// Only in questions (RFC 8482).
     package static let any = RecordType(rawValue: 255)
-    /// Certification authority authorisation (RFC 8659 §4).
+    /// RFC 8659 §4.
     package static let caa = RecordType(rawValue: 257)
 }
 
 // MARK: - Reading
 
 extension RecordType {
-    /// True if the type is A or AAAA, which HTTPDNS vendors can answer.
+    /// A or AAAA: types that vendors can answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
 
-    /// True if the type is HTTPS or SVCB.
+    /// HTTPS or SVCB.
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
-    /// Parses a mnemonic or the generic form such as `TYPE65280`, ignoring case (RFC 3597 §5).
+    /// Parses a mnemonic or `TYPE65280`, ignoring case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
         self.init(rawValue: number)
@@ -90,10 +89,10 @@ extension RecordType {
 // MARK: - Conformances
 
 extension RecordType: CustomStringConvertible {
-    /// The mnemonic, or the generic form such as `TYPE65280` (RFC 3597 §5).
+    /// Mnemonic, or generic form (RFC 3597 §5).
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// The types of the IANA registry that are in use (RFC 6895 §3.1).
+    /// IANA types in use (RFC 6895 §3.1).
     private static let mnemonics = Mnemonics(
         prefix: "TYPE",
         [

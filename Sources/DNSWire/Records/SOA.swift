@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The data of an SOA record (RFC 1035 §3.3.13); all times in seconds.
+/// Data of an SOA record (RFC 1035 §3.3.13); times in seconds.
 package struct SOA: Hashable, Sendable {
-    /// MNAME: the primary server of the zone.
+    /// MNAME.
     package var primary: Name
 
-    /// RNAME: the mailbox of the operator; the first dot stands for `@`.
+    /// RNAME.
     package var mailbox: Name
 
-    /// SERIAL: the version of the zone.
     package var serial: UInt32
 
-    /// REFRESH: the interval at which a secondary checks the zone.
     package var refresh: UInt32
 
-    /// RETRY: the interval after a failed check.
     package var retry: UInt32
 
-    /// EXPIRE: the time after which a secondary discards the zone.
     package var expire: UInt32
 
-    /// MINIMUM: the maximum TTL of a negative answer, together with the TTL of this record (RFC
-    /// 2308 §4, §5).
+    /// Maximum TTL of a negative answer (RFC 2308 §4, §5).
     package var minimum: UInt32
 
-    /// Creates the data of an SOA record.
+    /// Creates the data of a record.
     package init(
         primary: Name,
         mailbox: Name,
@@ -57,7 +52,7 @@ extension SOA {
         minimum = try reader.uint32()
     }
 
-    /// Appends the five numbers after the names.
+    /// Appends the numbers.
     func appendNumbers(to octets: inout [UInt8]) {
         for number in [serial, refresh, retry, expire, minimum] {
             octets.append(bigEndian: number)

@@ -3,7 +3,7 @@
 // MARK: - Conformances
 
 extension ServiceKey: CustomStringConvertible {
-    /// The name in zone files, or the generic form such as `key65280` (RFC 9460 §2.1).
+    /// Name or generic form of the key (RFC 9460 §2.1).
     package var description: String {
         switch self {
         case .mandatory: "mandatory"
@@ -22,9 +22,7 @@ extension ServiceKey: CustomStringConvertible {
 }
 
 extension ServiceBinding.Parameter: CustomStringConvertible {
-    /// The parameter as in zone files (RFC 9460 §2.1).
-    ///
-    /// A value that is malformed for its key is shown with the generic form of the key.
+    /// The parameter as in zone files (RFC 9460 §2.1); a malformed value has the generic form.
     package var description: String {
         guard let text = knownText else {
             guard !value.isEmpty else { return key.generic }
@@ -33,7 +31,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return text.isEmpty ? key.description : "\(key)=\(text)"
     }
 
-    /// The text of a well-formed value of a known key, else nil.
+    /// Text of a well-formed value of a known key.
     private var knownText: String? {
         switch key {
         case .mandatory:
@@ -60,7 +58,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// The addresses of a hint; nil if there is none or the length is invalid.
+    /// Addresses of a valid hint.
     private var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
         guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
@@ -69,7 +67,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// The ALPN protocols, separated by commas; commas in a protocol are escaped (RFC 9460 §A.1).
+    /// ALPN protocols; commas in a protocol are escaped (RFC 9460 §A.1).
     private var protocols: [UInt8]? {
         var list: [UInt8] = []
         var position = 0
@@ -89,9 +87,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return list.isEmpty ? nil : list
     }
 
-    /// Returns the octets in base64 (RFC 4648 §4).
-    ///
-    /// This module does not import Foundation.
+    /// Base64 (RFC 4648 §4); the module does not import Foundation.
     private static func base64(_ octets: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The data of an SVCB or HTTPS record (RFC 9460 §2.2).
+/// Data of an SVCB or HTTPS record (RFC 9460 §2.2).
 package struct ServiceBinding: Hashable, Sendable {
-    /// SvcPriority: 0 is alias mode; otherwise lower values are preferred.
+    /// 0: alias mode; otherwise lower values are preferred.
     package var priority: UInt16
 
-    /// TargetName; the root means the owner, or "not available" in alias mode.
+    /// The root means the owner, or "not available" in alias mode.
     package var target: Name
 
-    /// SvcParams in ascending order of unique keys.
+    /// In ascending order of unique keys.
     package private(set) var parameters: [Parameter]
 
-    /// A service parameter.
     package struct Parameter: Hashable, Sendable {
-        /// SvcParamKey.
         package let key: ServiceKey
 
-        /// SvcParamValue in wire form, at most 65535 octets.
+        /// Wire form, at most 65535 octets.
         package let value: [UInt8]
 
-        /// Creates a parameter from its wire form.
+        /// Creates a parameter.
         package init(key: ServiceKey, value: [UInt8]) {
             precondition(value.count <= Int(UInt16.max), "a service parameter has a 16-bit length")
             self.key = key
@@ -27,9 +25,7 @@ package struct ServiceBinding: Hashable, Sendable {
         }
     }
 
-    /// Creates the data of a record; the parameters are sorted by key.
-    ///
-    /// - Precondition: The keys are unique.
+    /// Creates the data of a record with unique keys.
     package init(priority: UInt16, target: Name, parameters: [Parameter] = []) {
         self.priority = priority
         self.target = target
@@ -42,35 +38,34 @@ package struct ServiceBinding: Hashable, Sendable {
 
 /// A SvcParamKey (RFC 9460 §14.3.2).
 package struct ServiceKey: RawRepresentable, Hashable, Sendable {
-    /// The number in the IANA registry.
     package let rawValue: UInt16
 
     package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
-    /// Keys that a client must support to use the record (RFC 9460 §8).
+    /// Keys that a client must support (RFC 9460 §8).
     package static let mandatory = ServiceKey(rawValue: 0)
-    /// Application protocols (RFC 9460 §7.1).
+    /// RFC 9460 §7.1.
     package static let alpn = ServiceKey(rawValue: 1)
     /// The default protocol is not supported (RFC 9460 §7.1).
     package static let noDefaultALPN = ServiceKey(rawValue: 2)
-    /// Port (RFC 9460 §7.2).
+    /// RFC 9460 §7.2.
     package static let port = ServiceKey(rawValue: 3)
-    /// IPv4 addresses (RFC 9460 §7.3).
+    /// RFC 9460 §7.3.
     package static let ipv4Hint = ServiceKey(rawValue: 4)
-    /// Encrypted Client Hello (RFC 9848).
+    /// RFC 9848.
     package static let ech = ServiceKey(rawValue: 5)
-    /// IPv6 addresses (RFC 9460 §7.3).
+    /// RFC 9460 §7.3.
     package static let ipv6Hint = ServiceKey(rawValue: 6)
-    /// URI template of a DoH server (RFC 9461 §5).
+    /// RFC 9461 §5.
     package static let dohPath = ServiceKey(rawValue: 7)
 }
 
 // MARK: - Reading
 
 extension ServiceBinding {
-    /// True if the record is in alias mode (RFC 9460 §2.4.2).
+    /// RFC 9460 §2.4.2.
     package var isAlias: Bool { priority == 0 }
 
     /// Returns the value of `key` in wire form.
@@ -78,7 +73,7 @@ extension ServiceBinding {
         parameters.first { $0.key == key }?.value
     }
 
-    /// The addresses of ipv4hint; nil if it is missing or its length is not a multiple of four.
+    /// The addresses of ipv4hint; nil if missing or malformed.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -86,7 +81,7 @@ extension ServiceBinding {
         }
     }
 
-    /// The addresses of ipv6hint; nil if it is missing or its length is not a multiple of sixteen.
+    /// The addresses of ipv6hint; nil if missing or malformed.
     package var ipv6Hint: [IPv6Address]? {
         guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
         return stride(from: 0, to: value.count, by: 16).compactMap {
@@ -98,19 +93,19 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Replaces or adds ipv4hint; removes it if `addresses` is empty.
+    /// Sets ipv4hint, or removes it if `addresses` is empty.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Replaces or adds ipv6hint; removes it if `addresses` is empty.
+    /// Sets ipv6hint, or removes it if `addresses` is empty.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter and its entry in the list of mandatory keys (RFC 9460 §8).
+    /// Removes a parameter, also from the list of mandatory keys (RFC 9460 §8).
     ///
-    /// A client ignores a record that lacks one of its mandatory keys.
+    /// A client ignores a record that lacks a mandatory key.
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
@@ -123,7 +118,7 @@ extension ServiceBinding {
         set(.mandatory, kept)
     }
 
-    /// Replaces or adds a parameter; removes it if `value` is empty.
+    /// Sets a parameter, or removes it if `value` is empty.
     private mutating func set(_ key: ServiceKey, _ value: [UInt8]) {
         guard !value.isEmpty else {
             remove(key)
@@ -142,9 +137,7 @@ extension ServiceBinding {
 // MARK: - Wire
 
 extension ServiceBinding {
-    /// Parses the current field of `reader`, to its end.
-    ///
-    /// Validates the order of the keys (RFC 9460 §2.2), but not the values.
+    /// Parses the current field of `reader`; checks the order of keys (RFC 9460 §2.2), not values.
     init(parsing reader: inout WireReader) throws(WireError) {
         priority = try reader.uint16()
         target = try reader.uncompressedName()
@@ -160,7 +153,7 @@ extension ServiceBinding {
         }
     }
 
-    /// Appends the data; the target is never compressed (RFC 9460 §2.2).
+    /// Appends the data; the target is not compressed (RFC 9460 §2.2).
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: priority)
         octets.append(contentsOf: target.octets)
