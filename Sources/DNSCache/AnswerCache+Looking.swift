@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Inspection of entries by operators. Inspection does not count as demand.
+/// Inspection of entries; it does not count as demand.
 extension AnswerCache {
-    /// Returns the entry that answers a query now; nil on a cache miss.
+    /// Returns the entry that answers a query now.
     package func entry(
         answering question: Question,
         variant: AnswerVariant,
@@ -19,10 +19,7 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the entry that `staleAnswer` would use.
-    ///
-    /// - Returns: The entry, and true if a failure is cached, so that resolving is not retried yet;
-    ///   nil if there is no entry.
+    /// Returns the entry of `staleAnswer`, and true if a cached failure delays the next resolution.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -37,35 +34,34 @@ extension AnswerCache {
 }
 
 extension [CacheEntry] {
-    /// The entries ordered by type, then by variant.
+    /// The entries ordered by type and variant.
     package var inOrder: [CacheEntry] {
         sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
     }
 }
 
-/// Incremental iteration over entries, a few for each call.
+/// Incremental iteration over entries.
 ///
-/// The walk stores only its position. Entries may be added and removed between calls; added entries
-/// may be missed. The walk ends after one lap of the ring, regardless of the insertion rate.
+/// Entries may be added and removed between calls; the walk may miss added ones. The walk ends
+/// after one lap of the ring buffer.
 package struct CacheWalk {
-    /// Maximum number of entries copied under one lock: about 20 µs.
+    /// Maximum entries copied under one lock: about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache
     private let selection: AnswerCache.Selection
 
-    /// Position of the next entry; nil at the end.
+    /// Position of the next entry.
     private var position: Int? = 0
     private let end: Int
 
-    /// Starts a walk over the selected entries.
+    /// Starts a walk.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection = .all) {
         self.cache = cache
         self.selection = selection
         end = cache.lapEnd
     }
 
-    /// True if the walk is complete.
     package var isAtEnd: Bool { position.map { $0 >= end } ?? true }
 
     /// Returns the next entries, possibly none; nil at the end.

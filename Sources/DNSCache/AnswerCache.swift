@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 internal import Locks
-// Each module that uses instants imports this one.
+// Modules that import this one use instants.
 @_exported public import Monotonic
 
-/// Answer cache with a size limit in octets, shared by the workers and the service loop.
-///
-/// One lock protects the cache: see the page of the module.
+/// Answer cache with a size limit in octets, for the workers and the service loop.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// The hash of the table; hashing needs no lock.
+    /// Hash of the table, used without the lock.
     private let hash: NameHash
 
-    /// The reference instant of all ages.
+    /// Reference of all ages.
     package let origin: Instant
 
-    /// The minimum and the default size in octets.
+    /// Sizes in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Maximum number of entries examined or removed under one lock: about 20 µs.
+    /// Maximum entries examined under one lock: about 20 µs.
     static let stride = 256
 
     /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - limit: Maximum size of entries and index in octets, at least 256 KiB.
-    ///   - origin: An instant not later than the first `now`.
-    ///   - seed: The secret of the hash: a random number from the kernel.
-    ///   - rotates: True to rotate the addresses of each answer.
+    ///   - limit: Octets of entries and index, at least 256 KiB.
+    ///   - origin: Not later than the first `now`.
+    ///   - seed: Random secret of the hash.
     package init(
         limit: Int,
         origin: Instant,
@@ -61,14 +58,12 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Answering
 
-    /// Returns the hash of the question in `facts`, which were parsed from `octets`.
+    /// Returns the hash of the question in `octets`, the query of `facts`.
     package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Takes the lock for a batch of queries, which `body` answers with `AnswerTable.answer`.
-    ///
-    /// - Parameter body: Receives the table, and `now` in milliseconds since `origin`.
+    /// Takes the lock for a batch of queries; `now` is in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -77,22 +72,18 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// Stores an answer and replaces the entry of the same question and variant.
-    ///
-    /// An answer with lifetime 0 or larger than half the cache is not stored.
+    /// Stores an answer, unless its lifetime is 0 or its size exceeds half of the cache.
     package func insert(_ answer: CachedAnswer, now: Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the last good answer to a question, for use when resolving fails (RFC 8767).
+    /// Returns the newest good answer, fresh or stale, for a failed resolution (RFC 8767).
     ///
-    /// The call counts as demand for the entry.
+    /// The call counts as demand.
     ///
-    /// - Parameters:
-    ///   - variant: The DO and CD bits of the client.
-    ///   - ttl: TTL in seconds of the records of a stale answer; RFC 8767 §4 recommends 30.
+    /// - Parameter ttl: TTL in seconds of stale records; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -105,9 +96,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Returns a copy of the fresh good answer to a question.
-    ///
-    /// The call does not count as demand.
+    /// Returns the fresh good answer; the call does not count as demand.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -119,43 +108,39 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Numbers
 
-    /// The current counts and sizes.
+    /// Counts and sizes.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Number of hits by `server` number of the entry.
+    /// Hits by server number.
     ///
-    /// The map copies the array; a shared array would be copied by the next hit.
+    /// The map copies the array: the next hit would copy a shared array under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
 
-    /// Selection of entries to remove or to mark stale.
+    /// Selection of entries.
     package enum Selection: Sendable, Equatable {
         case all
         case name(Name, RecordType?)
 
-        /// A name and its subdomains.
+        /// The name and its subdomains.
         case tree(Name)
 
-        /// Negative answers.
         case negative
 
-        /// Entries that have expired or were marked stale.
+        /// Expired or marked stale.
         case stale
 
-        /// Entries from a kind of source.
         case source(AnswerSource)
 
-        /// Entries from these vendors or upstreams, by server number.
+        /// Vendors or upstreams by server number.
         case servers(Set<UInt16>)
     }
 
-    /// Returns some memory of removed entries to the system; true if more remains.
+    /// Returns some memory of removed entries to the system; returns true if more remains.
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Moves these addresses of a fresh answer to the front, in their order.
-    ///
-    /// No address is added or removed. Age and demand of the entry stay unchanged.
+    /// Moves addresses of a fresh answer to the front; age and demand stay.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -169,16 +154,16 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// The ring position at which a complete pass over the ring ends that starts now.
+    /// End position of a lap of the ring buffer that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
-    /// Encodes some entries for a snapshot.
+    /// Encodes some entries.
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
         let now = milliseconds(now)
         return table.withLock { $0.snapshotStride(from: position, now: now) }
     }
 
-    /// Returns the entries of a stride with more than `least` hits.
+    /// Returns some entries with more than `least` hits.
     func hotStride(
         from position: Int,
         above least: UInt32,
@@ -188,9 +173,7 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.hotStride(from: position, above: least, now: now) }
     }
 
-    /// Stores entries from a snapshot.
-    ///
-    /// Returns the number of stored entries and how many of these are stale.
+    /// Stores entries; returns how many, and how many of these are stale.
     func restore(
         _ entries: [SnapshotEntry],
         now: Instant
@@ -201,27 +184,26 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Walking and counting
 
-    /// Calls `body` while the mirror is suspended, so that all changes of `body` take effect
-    /// together.
+    /// Suspends the mirror during `body`, so that its changes take effect together.
     private func withMirrorSuspended(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
     }
 
-    /// Suspends the mirror and returns it; the caller must call `resume` on the mirror.
+    /// Suspends and returns the mirror; the caller must resume it.
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }
         mirror?.suspend()
         return mirror
     }
 
-    /// Takes the lock for an operation that does not depend on the time.
+    /// Takes the lock.
     func withTable<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
         table.withLock(body)
     }
 
-    /// Calls `classify` for every entry, releasing the lock between strides.
+    /// Calls `classify` for each entry; releases the lock between strides.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
@@ -229,7 +211,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Converts an instant to milliseconds since `origin`.
+    /// Milliseconds since `origin`.
     func milliseconds(_ instant: Instant) -> UInt64 {
         let passed = origin.duration(to: instant).components
         guard passed.seconds >= 0 else { return 0 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Second store of copies of cache entries that answers queries by itself; the cache keeps the
-/// copies consistent.
+/// Copies of entries that answer queries outside the cache, such as in the kernel.
 ///
-/// The cache stores a copy after the second hit on an entry. It removes the copy before it removes,
-/// changes or expires the entry. `store`, `remove` and `change` are called with the lock of the
-/// table held: these functions must be short and must not call the cache.
+/// The second hit on an entry stores a copy. The cache removes the copy before it changes or
+/// removes the entry. `store`, `remove` and `change` run under the lock of the table: they must be
+/// short and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false if there is no space or the mirror is suspended.
     ///
-    /// `sections` has at most `MirroredAnswer.mostOctets` octets. `ttlOffsets` has at most
-    /// `MirroredAnswer.mostTTLs` elements, an array of `UInt16` in native byte order, counted from
-    /// the start of the message.
+    /// `ttlOffsets` is an array of `UInt16` in native byte order. Limits:
+    /// `MirroredAnswer.mostOctets` and `mostTTLs`.
     func store(
         _ answer: MirroredAnswer,
         name: RawSpan,
@@ -20,70 +18,67 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; after the return, the copy is not used for any reply.
+    /// Removes a copy; no reply after the return uses it.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Applies the copies that `changes` stores and removes as one change.
+    /// Applies stores and removals of `changes` together.
     func change(_ changes: () -> Void)
 
-    /// Stops all replies until `resume` has been called as often as `suspend`.
+    /// Stops replies until each `suspend` is matched by `resume`.
     func suspend()
 
-    /// Reverts one call of `suspend`.
+    /// Reverts one `suspend`.
     func resume()
 
-    /// Returns the new hits of at most `count` copies, and those of them without a hit if space is
-    /// short.
+    /// Returns new hits of at most `count` copies, and copies without hits if space is short.
     ///
-    /// - Parameter position: 0 to start a pass over all copies, then `next` of the call before.
+    /// - Parameter position: 0 to start a pass, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
 }
 
-/// New hits of some copies.
 package struct MirroredHitStride: Sendable {
     package var hits: [MirroredHits] = []
 
-    /// Copies without a hit that should make space for others.
+    /// Copies without hits that may be removed.
     package var idle: [MirroredHits] = []
 
-    /// Position for the next call; nil at the end of the pass.
+    /// Next position; nil at the end of the pass.
     package var next: Int?
 
-    /// Creates an empty stride, the end of a pass.
+    /// Creates the end of a pass.
     package init() {}
 }
 
-/// Fields of a copied entry, without its octets.
+/// Fields of a copied entry.
 package struct MirroredAnswer: Sendable {
-    /// Size limit for entries that are copied.
+    /// Maximum size of a copied entry.
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// The hash of name and type.
+    /// Hash of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant
     package let rcode: UInt8
 
-    /// AD as in a message header, or 0.
+    /// AD of the header, or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
     package let additionalCount: UInt16
 
-    /// The server number of the source.
     package let server: UInt16
 
-    /// Start of the TTLs in milliseconds since the origin of the cache; may be negative.
+    /// Start of the TTLs in milliseconds since the origin; may be negative.
     package let storedAt: Int64
 
-    /// End of use in milliseconds since the origin: the entry expires or needs a refresh.
+    /// Milliseconds since the origin at which the entry expires or needs a refresh.
     package let endsAt: Int64
 }
 
-/// Number of replies from a copy that the cache has not counted.
+/// Replies from a copy that the cache has not counted.
 package struct MirroredHits: Sendable, Equatable {
-    /// The hash of name and type.
+    /// Hash of name and type.
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
     package var type: UInt16 = 0
@@ -92,7 +87,7 @@ package struct MirroredHits: Sendable, Equatable {
     package var server: UInt16 = 0
     package var times: UInt64 = 0
 
-    /// Creates an empty record.
+    /// Creates an empty value.
     package init() {}
 
     /// Creates the hits of an answer.
@@ -110,22 +105,19 @@ package struct MirroredHits: Sendable, Equatable {
 // MARK: - The table's side
 
 extension AnswerTable {
-    /// Maximum number of entries waiting to be copied; further entries wait for another hit.
+    /// Maximum queue of entries to copy.
     static var mostOffers: Int { 32 }
 
-    /// True if entries are waiting to be copied.
+    /// True if entries wait to be copied.
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit on `entry` (its state before the hit) queues it for copying.
-    ///
-    /// The first test fails for entries that are already copied or cannot be copied, the second
-    /// without a mirror.
+    /// Returns true if a hit queues `entry` for copying; `entry` is the state before the hit.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
     }
 
-    /// Queues the entry with this hash for copying.
+    /// Queues the entry with this hash.
     @inline(never)
     mutating func noteOffer(_ hash: UInt64) {
         guard offers.count < Self.mostOffers else { return }
@@ -155,9 +147,8 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another entry also answers some clients of this entry.
-    ///
-    /// The mirror cannot choose between two entries.
+    /// Returns true if another entry answers some clients of this one; the mirror cannot choose
+    /// between them.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -202,7 +193,6 @@ extension AnswerTable {
         }
     }
 
-    /// Returns the entry to which `hits` belong.
     private func mirrored(_ hits: MirroredHits) -> Int? {
         var probe = index.probe(hits.hash)
         while let reference = index.next(&probe) {
@@ -214,14 +204,14 @@ extension AnswerTable {
         return nil
     }
 
-    /// Adds the hits of a copy to its server and, if it still exists, to its entry.
+    /// Adds hits of a copy to its server and to its entry, if the entry still exists.
     mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return }
         ring[reference].demand.noteHits(hits.times)
     }
 
-    /// Returns the name in wire form, if the entry of the copy or its replacement still exists.
+    /// Returns the name of the entry, if it still exists.
     func name(of hits: MirroredHits) -> [UInt8]? {
         mirrored(hits).flatMap { name($0)?.octets }
     }
@@ -234,9 +224,7 @@ extension AnswerTable {
 // MARK: - The cache's side
 
 extension AnswerCache {
-    /// Sets or removes the mirror.
-    ///
-    /// The copy marks of all entries are cleared; later hits copy the entries to the new mirror.
+    /// Replaces or removes the mirror; later hits store new copies.
     package func setMirror(_ mirror: (any AnswerMirror)?) {
         withTable { $0.acceptsOffers = false }
         walk { table, reference in table.ring[reference].isOffered ? .withdraw : .keep }
@@ -252,17 +240,15 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Collects the hits of at most 256 copies: one step of a pass.
+    /// Collects the hits of at most 256 copies; statistics and demand lack these hits until then.
     ///
-    /// Run a pass periodically: until then, statistics and demand lack these hits.
-    ///
-    /// - Parameter position: 0 to start a pass, then `next` of the step before; nil at the end.
+    /// - Parameter position: 0 to start a pass, then `next` of the previous step.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {
         guard let mirror = withTable({ $0.mirror }) else { return ([], nil) }
         let stride = mirror.newHits(from: position, count: Self.stride)
-        // In parts, to keep the lock times short.
+        // Parts keep the lock times short.
         stride.hits.inParts(of: 128) { hits in
             withTable { table in for hit in hits { table.note(hit) } }
         }
@@ -270,13 +256,13 @@ extension AnswerCache {
             withTable { table in for copy in copies { table.drop(copy) } }
         }
         if stride.next == nil {
-            // The next store finds out again if there is space.
+            // The next store tests for space.
             withTable { table in table.acceptsOffers = table.mirror != nil }
         }
         return (stride.hits, stride.next)
     }
 
-    /// Returns the name of each copy in wire form; nil if its entry no longer exists.
+    /// Returns the names in wire form; nil for entries that no longer exist.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in
@@ -287,7 +273,6 @@ extension AnswerCache {
 }
 
 extension Array {
-    /// Calls `body` for slices of at most `count` elements.
     fileprivate func inParts(of count: Int, _ body: (ArraySlice<Element>) -> Void) {
         for start in Swift.stride(from: 0, to: self.count, by: count) {
             body(self[start..<Swift.min(start + count, self.count)])

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Consecutive address records in the answer section of a reply.
+/// Consecutive address records of a reply.
 ///
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of equal size can be exchanged: their owner names are pointers to earlier names, no
-/// pointer targets them, and each record contains its TTL.
+/// Records of equal size can be exchanged: their owners are pointers to earlier names, and no
+/// pointer leads into them.
 struct AddressBlock {
-    /// Offset of the first record from the start of the message.
     let start: Int
 
-    /// Size of a record in octets.
+    /// Octets of a record.
     let size: Int
 
-    /// Number of records, at least two.
+    /// At least two.
     let count: Int
 
-    /// Finds the address records of `type` in a reply of this daemon; nil if there are not at least
-    /// two consecutive records of equal size.
+    /// Finds the address records in a reply of this daemon; nil if not at least two of equal size
+    /// are consecutive.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -31,7 +30,7 @@ struct AddressBlock {
             while 1...63 ~= reply.uint8(at: position) {
                 position += Int(reply.uint8(at: position)) + 1
             }
-            // The name ends with a pointer or with the root label.
+            // A pointer or the root label ends the name.
             position += reply.uint8(at: position) == 0 ? 1 : 2
             let isAddress = reply.uint16(at: position) == type.rawValue
             position += 10 + Int(reply.uint16(at: position + 8))
@@ -50,22 +49,22 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records so that record `first` becomes the first one.
+    /// Makes record `first` the first one.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
-        // Rotation by three reversals.
+        // Three reversals rotate.
         reverse(&reply, 0..<first)
         reverse(&reply, first..<count)
         reverse(&reply, 0..<count)
     }
 
-    /// Moves the records of `addresses` to the front, in that order; missing addresses are skipped.
+    /// Moves the records of `addresses` to the front; skips missing addresses.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {
             let octets = address.octets
             let found = (place..<count).first { index in
-                // The address is at the end of the record.
+                // The record ends with the address.
                 let begin = start + (index + 1) * size - octets.count
                 return octets.indices.allSatisfy { reply.bytes.uint8(at: begin + $0) == octets[$0] }
             }
@@ -94,7 +93,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // A records have 16 octets, AAAA records 28: 4 octets may remain.
+        // An AAAA record has 28 octets.
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian
@@ -104,8 +103,7 @@ struct AddressBlock {
 }
 
 extension AnswerTable {
-    /// Moves these addresses of a fresh answer to the front, in their order; none is added or
-    /// removed.
+    /// Moves addresses of a fresh answer to the front.
     mutating func reorder(
         _ question: Question,
         variant: AnswerVariant,

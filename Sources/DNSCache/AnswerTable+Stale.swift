@@ -2,7 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Returns the newest good answer for `variant`, fresh or stale, with the TTLs to send.
+    /// Returns the newest good answer with the TTLs to send.
     mutating func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -18,7 +18,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // A stale answer loses AD: the validated data may have been withdrawn (RFC 4035 §5.3.3).
+        // The validated data may have been withdrawn (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,
@@ -28,8 +28,7 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the newest good entry for `variant`, fresh or stale, and true if a failure is cached
-    /// too.
+    /// Returns the newest good entry, and true if a failure is cached.
     func newest(
         for question: Question,
         variant: AnswerVariant,
@@ -55,7 +54,7 @@ extension AnswerTable {
         return newest.map { ($0, isHeld) }
     }
 
-    /// Returns the fresh good answer for `variant`, with the TTLs to send.
+    /// Returns the fresh good answer with the TTLs to send.
     func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -81,7 +80,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Copies an entry as an answer to `question`, with transformed TTLs.
+    /// Copies an entry with transformed TTLs.
     private func answer(
         _ reference: Int,
         to question: Question,

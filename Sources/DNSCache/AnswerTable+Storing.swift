@@ -2,16 +2,13 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Cost limit for sparing entries in one insertion; beyond it, the oldest entry is evicted.
+    /// Maximum cost of entries spared from eviction in one insertion.
     private static var mostSpared: Int { 32 }
 
-    /// Maximum number of bucket splits for one insertion, about 50 µs; beyond it, an entry is
-    /// evicted.
+    /// Maximum bucket splits in one insertion: about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer obtained at `now` and replaces the entry of the same question and variant.
-    ///
-    /// - Returns: False if the answer is too large for the cache.
+    /// Stores an answer; returns false if it is too large.
     mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -22,14 +19,11 @@ extension AnswerTable {
         return true
     }
 
-    /// Stores an answer from a snapshot, unless the cache has an equally new one.
+    /// Stores an answer from a snapshot; returns false if the cache has one that is not older.
     ///
-    /// A cached failure does not count as newer: it may only mean that the network was not up yet.
+    /// A cached failure does not count as newer: the network may have been down.
     ///
-    /// - Parameters:
-    ///   - age: Age of the answer in seconds.
-    ///   - demand: Demand recorded in the snapshot.
-    /// - Returns: False if the answer was not stored.
+    /// - Parameter age: Seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -59,9 +53,7 @@ extension AnswerTable {
         return true
     }
 
-    /// Appends an entry.
-    ///
-    /// The caller has removed replaced entries and checked the size.
+    /// Appends an entry that fits, after replaced entries were removed.
     private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
@@ -85,10 +77,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that a new entry replaces.
-    ///
-    /// - Returns: The demand inherited by the new entry: half of the hits, so that a name in steady
-    ///   demand stays recognisable after a refresh.
+    /// Removes the replaced entries; returns half of their hits, which keeps steady demand visible.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -99,7 +88,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // A new entry may change which entry answers which clients.
+            // The new entry may answer some clients of this one.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -111,7 +100,7 @@ extension AnswerTable {
 
     // MARK: - Removing
 
-    /// Removes an entry from the index; its octets are reclaimed once it is the oldest entry.
+    /// Removes an entry from the index; its octets are reclaimed when it is the oldest entry.
     mutating func remove(_ reference: Int) {
         withdraw(reference)
         let header = ring[reference]
@@ -120,11 +109,9 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Returns some memory of removed entries to the system.
+    /// Returns some memory of removed entries to the system; returns true if more remains.
     ///
-    /// Dead entries between live ones keep their memory until they are the oldest.
-    ///
-    /// - Returns: True if more memory remains.
+    /// Entries between live ones keep their memory.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -133,15 +120,15 @@ extension AnswerTable {
         return isMoreInRing || isMoreInIndex
     }
 
-    /// Ends the lifetime of a fresh entry.
+    /// Ends the lifetime of an entry.
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // A lifetime equal to the age in whole seconds has just passed, even if it is 0.
+        // The lifetime then equals the age, so it is over.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
 
-    /// Evicts old entries until an entry of `length` octets fits.
+    /// Evicts entries until one of `length` octets fits.
     private mutating func makeRoom(for length: Int, now: UInt64) {
         var spares = Self.mostSpared
         while !ring.hasRoom(for: length) {
@@ -164,10 +151,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts the least valuable of these entries: one without demand first, then stale, then
-    /// fresh; ties by age.
-    ///
-    /// `references` must not be empty.
+    /// Evicts the least valuable entry: without demand, then stale, then fresh; then by age.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min
@@ -197,9 +181,9 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// Returns true if this entry replaces `other`, an entry of the same question.
+    /// Returns true if this entry replaces `other`, with the same question.
     ///
-    /// A good answer replaces all entries of its variant, or of all variants if it is valid for all
+    /// A good answer replaces entries of its variant, or of all variants if it is valid for all
     /// clients. A failure replaces only failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {

@@ -2,24 +2,23 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Action for an entry reached by a walk.
+    /// Action on an entry of a walk.
     enum Verdict {
         case keep, remove
 
-        /// Keep the entry and remove its copy from the mirror.
+        /// Remove the copy from the mirror.
         case withdraw
 
-        /// Keep the entry and end this call after it.
+        /// Keep the entry and end the call.
         case stop
 
-        /// Keep the entry and end its lifetime.
+        /// End the lifetime.
         case expire(now: UInt64)
     }
 
-    /// Calls `classify` for at most `count` entries from `position` on, skipping dead ones.
+    /// Calls `classify` for at most `count` entries; returns the next position, nil at the end.
     ///
-    /// - Returns: The position for the next call; nil at the end. Positions stay valid across
-    ///   insertions and removals, so the caller may release the lock between calls.
+    /// Positions stay valid across insertions and removals, so the lock may be released.
     mutating func walk(
         from position: Int,
         count: Int,
@@ -69,7 +68,7 @@ extension AnswerTable {
 
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
-    /// Returns the name of an entry, in the letter case of the query that created the entry.
+    /// Returns the name in the letter case of the first query.
     func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.
@@ -79,12 +78,11 @@ extension AnswerTable {
 
     func type(_ reference: Int) -> RecordType { RecordType(rawValue: ring[reference].type) }
 
-    /// Returns the kind of source and the server number of an entry.
     func source(_ reference: Int) -> (kind: AnswerSource, server: UInt16) {
         (AnswerSource(rawValue: ring[reference].source) ?? .local, ring[reference].server)
     }
 
-    /// Returns a copy of an entry for the control verbs.
+    /// Copies an entry for the control verbs.
     func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
         let header = ring[reference]
         guard let name = name(reference) else { return nil }
@@ -107,7 +105,7 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the full reply to a plain query for this entry.
+    /// Returns the reply to a plain query.
     private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
         let type = ring[reference].type
         let age = ring[reference].age(now)
@@ -123,12 +121,12 @@ extension AnswerTable {
         return Array(octets[..<length])
     }
 
-    /// Minimum reply size limit in octets (RFC 1035 §4.2.1).
+    /// RFC 1035 §4.2.1.
     private static var smallestLimit: Int { 512 }
 }
 
 extension RawSpan {
-    /// Returns true if the name in wire form is `top` or a subdomain of `top`.
+    /// Returns true for `top` and its subdomains.
     fileprivate func isNameEqualOrBelow(_ top: RawSpan) -> Bool {
         var start = 0
         while byteCount - start > top.byteCount { start += 1 + Int(uint8(at: start)) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// The cache without its lock: a ring of entries and an index, with second-chance eviction.
+/// The cache without its lock: a ring buffer of entries and an index.
 ///
 /// Invariants:
 ///
@@ -13,26 +13,25 @@ package struct AnswerTable: ~Copyable {
     var numbers = CacheNumbers()
     let hash: NameHash
 
-    /// True if each answer starts with another address.
+    /// True if addresses are rotated.
     var rotates: Bool
 
-    /// Hits by server number; grows to the highest stored number.
+    /// Indexed by server number.
     var hitsByServer: [UInt64] = [0]
 
-    /// The mirror, if any; called only for entries that have a copy there.
+    /// Called only for entries with a copy.
     var mirror: (any AnswerMirror)?
 
-    /// True if there is a mirror with free space.
+    /// True if the mirror has space.
     var acceptsOffers = false
 
-    /// Hashes of the entries that are queued for copying.
+    /// Hashes of entries to copy.
     var offers: [UInt64] = []
 
-    /// Expected size of an entry in octets, for sizing the index: a short name, TTL offsets and a
-    /// few addresses.
+    /// Octets of a typical entry, to size the index.
     private static var expectedEntry: Int { 144 }
 
-    /// Creates a table that uses at most `limit` octets of memory, including the index.
+    /// Creates a table of at most `limit` octets, including the index.
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
         self.rotates = rotates
         index = BucketIndex(entries: limit / Self.expectedEntry)
@@ -44,10 +43,10 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Prefetching
 
-    /// Prefetches the index bucket for a question hash.
+    /// Prefetches the bucket of a hash.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry for a question hash; call some time after `prefetchPlace`.
+    /// Prefetches the entry of a hash; its bucket must be cached by then.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -55,13 +54,12 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Replaces the query at the start of `buffer` by its reply if a fresh entry answers it.
+    /// Replaces the query in `buffer` by its reply; returns nil on a miss and leaves `buffer`
+    /// unchanged.
     ///
     /// - Parameters:
-    ///   - hash: The hash of the query, if already known.
-    ///   - limit: Maximum size of the reply in octets, at least 512; `buffer` is at least as large.
-    ///   - now: Milliseconds since the origin of the cache.
-    /// - Returns: nil on a miss; `buffer` is then unchanged.
+    ///   - limit: Octets, at least 512 and at most the size of `buffer`.
+    ///   - now: Milliseconds since the origin.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,
@@ -77,7 +75,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // The next hit copies the entry again for the rest of its lifetime.
+            // The next hit copies the entry for the rest of its lifetime.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -97,8 +95,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Writes an entry of `age` seconds after the question at the start of `buffer` and returns the
-    /// size of the reply.
+    /// Writes an entry of `age` seconds after the question and returns the size of the reply.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -123,9 +120,9 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of the reply in `buffer`.
+    /// Rotates the addresses of a reply.
     ///
-    /// Not inlined and static, so that it costs nearly nothing if rotation is disabled.
+    /// Static and not inlined: costs almost nothing if rotation is off.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -133,7 +130,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // A truncated reply has no answers.
+        // A truncated reply has none.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }
@@ -149,9 +146,8 @@ package struct AnswerTable: ~Copyable {
 
     /// Returns the fresh entry that answers `query`.
     ///
-    /// The search continues after an expired entry, because a fresh entry of another variant may
-    /// match. It also continues after a failure: a stale good answer is preferred, which the
-    /// service loop returns.
+    /// Another variant may match after an expired entry. The service loop prefers a stale good
+    /// answer to a cached failure.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
@@ -161,7 +157,7 @@ package struct AnswerTable: ~Copyable {
         return find(query.name, type, variant, hash ?? self.hash(query.name, type: type), now: now)
     }
 
-    /// Returns the fresh entry for these fields of a query.
+    /// Returns the fresh entry for these fields.
     func find(
         _ name: RawSpan,
         _ type: UInt16,
@@ -192,22 +188,20 @@ package struct AnswerTable: ~Copyable {
     }
 }
 
-/// Result of a cache hit.
 package struct CacheHit: Sendable, Equatable {
-    /// Size of the reply in octets.
+    /// Octets of the reply.
     package let length: Int
 
     package let rcode: UInt8
 
-    /// True if the answer section is empty (NODATA if the RCODE is 0).
+    /// NODATA if the RCODE is 0.
     package let isEmpty: Bool
 
-    /// True if the records were omitted because of the size limit (TC).
+    /// TC: the records exceeded the size limit.
     package let isTruncated: Bool
 
-    /// The server number stored with the answer.
     package let server: UInt16
 
-    /// True if this hit requests a refresh; at most one hit for each stored answer does.
+    /// True for the first hit past the refresh age.
     package let wantsRefresh: Bool
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hash index of entries: buckets of eight slots, one cache line each.
+/// Hash index: buckets of eight slots, in one cache line each.
 ///
-/// Every hash has two buckets, and its entry is in one of them. A look-up therefore reads one or
-/// two cache lines, independent of the stored names. A slot has 8 octets:
+/// An entry is in one of the two buckets of its hash. A slot has 8 octets:
 ///
 ///     0: free
-///     upper 32 bits: upper half of the hash, which filters out nearly all other entries
+///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// The number of buckets grows by linear hashing: each insertion splits 2 buckets, at most 66. No
-/// operation rehashes the whole index.
+/// The index grows by linear hashing: an insertion splits 2 buckets, at most 66.
 ///
 /// Invariants:
 ///
@@ -31,28 +29,26 @@ struct BucketIndex: ~Copyable {
     /// A power of two, minus one.
     private var mask = Self.fewest - 1
 
-    /// Maximum number of buckets, a power of two.
+    /// A power of two.
     private let most: Int
 
-    /// Buckets from this number on have no memory.
+    /// Later buckets have no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
 
-    /// Initial number of buckets: one page.
+    /// One page.
     private static var fewest: Int { Pages.size / bucketOctets }
 
     private static var bucketOctets: Int { slotsPerBucket * MemoryLayout<UInt64>.size }
 
     private static var splits: Int { 2 }
 
-    /// Maximum number of octets returned to the system in one call: about 50 µs.
+    /// Maximum octets returned in one call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Current size of the slots in octets.
     var octets: Int { count * Self.bucketOctets }
 
-    /// Maximum size of the slots in octets.
     var mostOctets: Int { most * Self.bucketOctets }
 
     /// Creates an index for at least `entries` entries.
@@ -78,15 +74,13 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts an iteration over the slots of `hash`.
-    ///
-    /// If both buckets are the same, each slot is visited twice.
+    /// Starts an iteration; visits slots twice if both buckets are the same.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the next reference with a matching upper hash half; nil at the end.
+    /// Returns the next reference with the same upper hash half.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -101,7 +95,7 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Prefetches the first bucket that `probe(hash)` visits.
+    /// Prefetches the first bucket of `hash`.
     func prefetch(_ hash: UInt64) {
         // SAFETY: the address is not dereferenced.
         unsafe memory_prefetch(slots + first(hash))
@@ -109,14 +103,11 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Changing
 
-    /// Stores a reference in a free slot of its two buckets.
-    ///
-    /// - Returns: False if both buckets are full; an entry of `references(_:)` must then be
-    ///   removed.
+    /// Stores a reference; returns false if both buckets are full, and an entry must be removed.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
-        // The emptier bucket: two choices keep the fullest bucket close to the average.
+        // The emptier bucket keeps the load even.
         let bucket = freeSlots(first) >= freeSlots(second) ? first : second
         for slot in bucket..<bucket + Self.slotsPerBucket where unsafe slots[slot] == 0 {
             unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(reference / 8)
@@ -125,7 +116,7 @@ struct BucketIndex: ~Copyable {
         return false
     }
 
-    /// Returns all entries in the two buckets of `hash`.
+    /// Returns the entries in both buckets.
     func references(_ hash: UInt64) -> [Int] {
         let first = first(hash)
         let second = second(hash)
@@ -137,7 +128,6 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Changes the reference of an entry from `old` to `new`.
     mutating func move(_ old: Int, to new: Int, hash: UInt64) {
         guard let slot = slot(of: old, hash) else { return }
         unsafe slots[slot] = slots[slot] & 0xFFFF_FFFF_0000_0000 | UInt64(new / 8)
@@ -150,12 +140,10 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Grows the index towards a capacity for `entries` entries; call once for each insertion.
-    ///
-    /// - Parameter ring: The ring with the entries.
+    /// Grows the index for `entries` entries; call once for each insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above a load of 70 %, both buckets of a hash are sometimes full. A started doubling
-        // continues with every insertion, because unsplit buckets have twice the load.
+        // Above 70 % load, both buckets of a hash may be full. A doubling continues with each
+        // insertion, because unsplit buckets have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -164,11 +152,9 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits one more bucket for an entry with two full buckets.
+    /// Splits a bucket for an entry with two full buckets; returns false at the maximum size.
     ///
-    /// In a small index, the two buckets of a hash are often the same.
-    ///
-    /// - Returns: False if the index has its maximum size.
+    /// In a small index, both buckets of a hash are often the same.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -176,7 +162,7 @@ struct BucketIndex: ~Copyable {
         return true
     }
 
-    /// Adds a bucket and moves the matching entries into it.
+    /// Adds a bucket and moves entries into it.
     private mutating func split(_ ring: borrowing EntryRing) {
         if count > mask { mask = mask * 2 + 1 }
         let source = (count & mask >> 1) * Self.slotsPerBucket
@@ -193,17 +179,13 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Shrinks to the initial size.
-    ///
-    /// The index must be empty.
+    /// Shrinks the empty index to its initial size.
     mutating func startAnew() {
         count = Self.fewest
         mask = Self.fewest - 1
     }
 
-    /// Returns memory of former buckets to the system.
-    ///
-    /// - Returns: True if more memory remains.
+    /// Returns memory of former buckets; returns true if more remains.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -231,16 +213,14 @@ struct BucketIndex: ~Copyable {
         return free
     }
 
-    /// First slot of the first bucket of `hash`.
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// First slot of the second bucket of `hash`; may equal the first one.
+    /// First slot of the second bucket; may equal `first`.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// First slot of bucket `number`; a bucket that does not exist yet is part of its parent
-    /// bucket.
+    /// First slot of a bucket; a missing bucket is part of its parent.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -1,54 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Incremental removal or expiry of entries, a few for each step.
+/// Incremental removal or expiry of entries.
 ///
-/// The caller must pause between steps (see "One lock" on the page). The mirror is suspended during
-/// the sweep, so all changes take effect for it together.
+/// The caller must pause between steps; see "One lock" on the page. The mirror is suspended until
+/// the end.
 package struct CacheSweep {
-    /// Action on the selected entries.
     package enum Action: Sendable { case remove, markStale }
 
-    /// Selects an entry by name, type, kind of source and server number.
+    /// Selects by name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Entries stored later than this time are skipped; nil for no limit.
+    /// Later entries are skipped.
     private let youngest: Int64?
 
-    /// Position of the next entry; nil once all entries have been visited and memory is returned.
+    /// Next position; nil when only memory must be returned.
     private var position: Int? = 0
 
     private let lapEnd: Int
 
-    /// The suspended mirror, until the end.
+    /// Suspended until the end.
     private var mirror: (any AnswerMirror)?
 
-    /// Number of entries removed or marked so far.
+    /// Entries removed or marked.
     package private(set) var count = 0
 
     // MARK: - Making
 
-    /// Starts a sweep, which the caller must run to its end.
-    ///
-    /// It ends after one lap of the ring, regardless of the insertion rate.
+    /// Starts a sweep of one lap; the caller must complete it.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
         self.init(cache, action, youngest: nil) { table, reference, now in
             table.matches(reference, selection, now: now)
         }
     }
 
-    /// Starts a sweep that marks stale all entries stored up to `now`, and no later ones.
+    /// Starts a sweep that marks entries stored up to `now`.
     package init(markingAll cache: AnswerCache, now: Instant) {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Starts a sweep that removes the entries selected by `classify`, of those stored up to `now`.
-    ///
-    /// At its end, none of these remain.
+    /// Starts a sweep that removes all entries stored up to `now` that `classify` selects.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
@@ -77,13 +72,12 @@ package struct CacheSweep {
 
     // MARK: - Steps
 
-    /// True if the sweep must continue without pauses.
+    /// True if the caller must no longer pause.
     ///
-    /// After one lap, spared entries could otherwise keep moving ahead of the sweep while
-    /// insertions are as fast as the sweep.
+    /// After one lap, entries spared from eviction could stay ahead of the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
-    /// Runs one step; returns true if the sweep is not complete.
+    /// Runs a step; returns true if the sweep is not complete.
     package mutating func step(now: Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// An answer to be stored in the cache.
+/// An answer to store.
 package struct CachedAnswer: Sendable {
     package var question: Question
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// The encoded records, valid after the question in any letter case.
+    /// Records, valid after the question in any letter case.
     package var sections: AnswerSections
 
-    /// Lifetime in seconds, at most the lowest TTL.
+    /// Seconds, at most the lowest TTL.
     package var lifetime: UInt32
 
     package var source: AnswerSource
 
-    /// The server number of the vendor or upstream, assigned by the resolver.
+    /// Number of the vendor or upstream.
     package var server: UInt16
 
-    /// True if a trusted source validated all records (RFC 4035 §3.2.3): AD.
+    /// AD: a trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// Time in seconds after the lifetime in which the answer may be served stale (RFC 8767).
-    ///
-    /// 0 disables it. A failure is never served stale.
+    /// Seconds of stale use after the lifetime (RFC 8767); failures are never stale.
     package var staleWindow: UInt32
 
-    /// Age in seconds after which a hit requests a refresh; 0 for never.
+    /// Age in seconds at which a hit requests a refresh; 0 for never.
     package var refreshAfter: UInt32
 
-    /// Encoded EDNS options for clients with EDNS, such as extended errors (RFC 8914); dropped if
-    /// longer than 255 octets.
+    /// Encoded EDNS options (RFC 8914); dropped if longer than 255 octets.
     package var options: [UInt8]
 
     /// Creates an answer.
@@ -61,31 +58,31 @@ package struct CachedAnswer: Sendable {
     var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
 }
 
-/// A fresh answer from the cache.
+/// A fresh answer.
 package struct FreshAnswer: Sendable {
-    /// The answer with the TTLs to send and its remaining lifetime.
+    /// With the TTLs to send and the remaining lifetime.
     package var answer: CachedAnswer
 
-    /// Age in seconds.
+    /// Seconds.
     package var age: UInt32
 }
 
-/// The last good answer to a question, for use when resolving fails (RFC 8767).
+/// The newest good answer, for a failed resolution (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// The answer with the TTLs to send and lifetime 0, so that it is not stored again.
+    /// With the TTLs to send; lifetime 0 prevents storing.
     package var answer: CachedAnswer
 
-    /// Age in seconds.
+    /// Seconds.
     package var age: UInt64
 
-    /// Seconds since the lifetime ended; nil if the answer is fresh.
+    /// Seconds since expiry; nil if fresh.
     package var expiredFor: UInt64?
 
-    /// True if a failure is cached for the question, so that resolving is not retried yet.
+    /// True if a cached failure delays the next resolution.
     package var isHeld: Bool
 }
 
-/// Set of clients for which an answer is valid.
+/// Clients for which an answer is valid.
 package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -93,28 +90,25 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// All clients: the answer does not depend on DO and CD.
+    /// The answer does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Clients with the same DO and CD bits: signatures are sent only with DO (RFC 4035 §3.2.1),
-    /// and a validating upstream answers differently with CD (RFC 4035 §3.2.2).
+    /// Clients with these bits: DO requests signatures (RFC 4035 §3.2.1), and CD changes the answer
+    /// of a validating upstream (RFC 4035 §3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
 
-    /// Returns true if an answer of this variant is valid for a client of variant `other`.
+    /// Returns true if the answer is valid for a client of variant `other`.
     func suits(_ other: AnswerVariant) -> Bool { self == other || self == .any }
 }
 
-/// Kind of source of an answer.
 package enum AnswerSource: UInt8, Sendable, CaseIterable {
-    /// An HTTPDNS vendor.
     case vendor
 
-    /// An upstream resolver.
     case upstream
 
-    /// The daemon: special-use names and settings.
+    /// Special-use names and settings.
     case local
 }
 
@@ -127,52 +121,50 @@ package struct CacheEntry: Sendable, Equatable {
     package var source: AnswerSource
     package var server: UInt16
 
-    /// Age in seconds.
+    /// Seconds.
     package var age: UInt64
 
-    /// Remaining lifetime in seconds; 0 if expired.
+    /// Lifetime left, in seconds.
     package var remaining: UInt64
 
-    /// Seconds of stale use after the lifetime.
+    /// Stale use left, in seconds.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil if no hit will.
+    /// Seconds until a hit requests a refresh; nil if none will.
     package var refreshIn: UInt64?
 
-    /// Number of hits; a replaced entry passes on half of its count.
+    /// Includes half of the hits of replaced entries.
     package var hits: UInt32
 
-    /// True if the entry denies the name or type (RFC 2308).
+    /// RFC 2308.
     package var isNegative: Bool
 
-    /// True if the records were validated: AD.
+    /// AD.
     package var isAuthentic: Bool
 
-    /// The full reply to a client without EDNS.
+    /// Reply to a client without EDNS.
     package var message: [UInt8]
 }
 
-/// Counts and sizes of the cache.
 package struct CacheNumbers: Sendable, Equatable {
     package var entries: UInt64 = 0
     package var negativeEntries: UInt64 = 0
 
-    /// Size of live entries in octets.
+    /// Live entries.
     package var octets: UInt64 = 0
 
-    /// Size of the index in octets.
     package var indexOctets: UInt64 = 0
 
-    /// Size limit of entries and index in octets.
+    /// Entries and index.
     package var limitOctets: UInt64 = 0
     package var insertions: UInt64 = 0
 
-    /// Evictions of fresh entries.
+    /// Fresh entries only.
     package var evictions: UInt64 = 0
 
-    /// Evictions and replacements of expired entries.
+    /// Expired entries that were evicted or replaced.
     package var expired: UInt64 = 0
 
-    /// Entries expired early, for example after a network change.
+    /// Entries expired early.
     package var markedStale: UInt64 = 0
 }

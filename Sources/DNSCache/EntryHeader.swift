@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Header of an entry; name, TTL offsets, sections and EDNS options follow it in the ring.
+/// Header of an entry; name, TTL offsets, sections and EDNS options follow.
 ///
 ///     stored                age = lifetime           age = lifetime + staleWindow
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Size of the entry in octets, a multiple of 8.
+    /// Octets, a multiple of 8.
     ///
-    /// Must stay the first field: ring fillers have only this field and the next one.
+    /// Fillers of the ring buffer have only the first two fields.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -17,23 +17,23 @@ struct EntryHeader {
     var variant: UInt8
     var rcode: UInt8
 
-    /// Kind of source, and the flag bits below.
+    /// Kind of source and flags.
     private var origin: UInt8
 
     var hash: UInt64
 
-    /// Milliseconds since the origin of the cache; negative for entries from an earlier process.
+    /// Milliseconds since the origin; negative for an earlier process.
     var storedAt: Int64
 
-    /// Lifetime in seconds from `storedAt` on.
+    /// Seconds.
     var lifetime: UInt32
 
     var demand: Demand
 
-    /// Time of stale use in seconds after the lifetime.
+    /// Seconds after the lifetime.
     var staleWindow: UInt32
 
-    /// Age in seconds from which a hit requests a refresh; the top bit is set after the request.
+    /// Age in seconds; the top bit is set after the request.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -46,7 +46,7 @@ struct EntryHeader {
     var nameCount: UInt8
     var optionCount: UInt8
 
-    /// Creates the header of an entry for `answer`, obtained at `storedAt`.
+    /// Creates the header of an entry.
     init(_ answer: CachedAnswer, hash: UInt64, storedAt: Int64) {
         let sections = answer.sections
         length = 0
@@ -83,43 +83,41 @@ struct EntryHeader {
 extension EntryHeader {
     static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
 
-    /// Offset of the TTL offsets, aligned to 2 octets.
+    /// Aligned to 2 octets.
     var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
 
     var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
 
     var optionOffset: Int { sectionOffset + Int(sectionCount) }
 
-    /// Size of header and parts in octets.
+    /// Octets of header and parts.
     var neededOctets: Int { optionOffset + Int(optionCount) }
 }
 
 // MARK: - Time
 
 extension EntryHeader {
-    /// Returns the age in seconds at `now`.
+    /// Returns the age in seconds.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
-    /// Returns the age in milliseconds at `now`.
+    /// Returns the age in milliseconds.
     private func passed(_ now: UInt64) -> UInt64 {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Returns true if the age is less than the lifetime.
-    ///
-    /// Avoids the division of `age(_:)`.
+    /// Returns true within the lifetime; avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// Age in seconds at which the stale window ends.
+    /// End of the stale window as an age in seconds.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// Returns true if the entry may be served stale at `now` (RFC 8767).
+    /// RFC 8767.
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
     }
 
-    /// Returns the remaining seconds of fresh use, then of stale use.
+    /// Returns the seconds left of fresh and of stale use.
     func remaining(_ now: UInt64) -> (fresh: UInt64, stale: UInt64) {
         let age = age(now)
         return (
@@ -128,24 +126,21 @@ extension EntryHeader {
         )
     }
 
-    /// An unreachable age: 68 years.
+    /// 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// Returns true if a hit at `age` requests a refresh: the entry is old enough, and no hit has
-    /// requested one yet.
-    ///
-    /// Call with the header before the hit.
+    /// Returns true for the first hit past the refresh age; call before the hit.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Returns the seconds until a hit requests a refresh; nil if no hit will.
+    /// Seconds until a hit requests a refresh; nil if none will.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// Age in seconds after which a hit requests a refresh, as stored; 0 for never.
+    /// Refresh age in seconds; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -155,21 +150,20 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// True if the entry denies the name or type (RFC 2308).
+    /// RFC 2308.
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// True if the entry is a cached failure: any RCODE other than NOERROR and NXDOMAIN (RFC 8767
-    /// §5).
+    /// RFC 8767 §5.
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// Flag bits of `origin`; the other bits are the kind of source.
+    /// Flags of `origin`.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }
 
     var source: UInt8 { origin & 0x1F }
 
-    /// True if the entry may be copied to a mirror and has not been copied.
+    /// True if the entry may be copied to a mirror.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
@@ -183,13 +177,12 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD in its header position, computed without a branch.
+    /// AD of the header, without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the cost of sparing the entry from eviction; nil if the entry is to be evicted.
+    /// Returns the cost to spare the entry from eviction; nil if it is to be evicted.
     ///
-    /// An entry with a hit since it was last spared is spared. Stale entries cost more, so they are
-    /// evicted first if all entries are in use.
+    /// Stale entries cost more, so they are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -197,31 +190,30 @@ extension EntryHeader {
     }
 }
 
-/// Hit counter of an entry.
+/// Hit counter.
 struct Demand: Equatable {
-    /// Flags and number of hits.
+    /// Flags and hits.
     ///
-    /// Bit 31: hit since the entry was stored or last spared from eviction (second chance). Bit 30:
-    /// hit since the entry was stored. Bits 0 to 29: number of hits.
+    /// Bit 31: hit since stored or last spared from eviction. Bit 30: hit since stored. Bits 0 to
+    /// 29: hits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
 
-    /// Number of hits; a replaced entry passes on half of its count.
     var hits: UInt32 { bits & ~Self.flags }
 
-    /// True if there was a hit since the entry was stored or last spared from eviction.
+    /// True after a hit since the entry was stored or last spared.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// True if there was a hit since the entry was stored.
+    /// True after a hit since the entry was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
-    /// Creates a counter without new demand, with `hits` inherited from an earlier answer.
+    /// Creates a counter with inherited hits.
     init(hits: UInt32 = 0, isNew: Bool = false) {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// Counts one hit; wraps around after 2^30 hits.
+    /// Wraps after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
     mutating func noteHits(_ times: UInt64) {

@@ -3,18 +3,16 @@ internal import CLinux
 internal import DNSWire
 internal import Glibc
 
-/// Ring buffer of entries in one block of memory, in insertion order.
+/// Ring buffer of entries in insertion order.
 ///
-/// Positions increase without limit and map to the block modulo its capacity. Age order and free
-/// space are therefore simple comparisons and subtractions:
+/// Positions increase without limit and map to the block modulo its capacity:
 ///
 ///     tail <= head <= tail + capacity, all three multiples of 8
 ///     tail ..< head: entries of `EntryHeader.length` octets, none across the end of the block
 ///     (a filler, itself a dead entry, occupies the remaining octets before the end)
 ///     position % capacity + 8: the `reference` of an entry in the index
 ///
-/// The system provides memory when a page is first written, so an empty cache of any size uses
-/// nearly no memory.
+/// The system provides memory at the first write, so an empty cache uses nearly none.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
 // `append` and `reference(at:)` and so name an entry, which never crosses the end of the block.
 @safe
@@ -23,16 +21,14 @@ struct EntryRing: ~Copyable {
 
     private let base: UnsafeMutableRawPointer
 
-    /// Size of the block in octets, a multiple of the page size.
+    /// Octets, a multiple of the page size.
     let capacity: Int
 
     private(set) var tail = 0
 
     private(set) var head = 0
 
-    /// Reserves a block of `capacity` octets, rounded down to whole pages.
-    ///
-    /// Traps if the system has no address space.
+    /// Reserves whole pages; traps without address space.
     init(capacity: Int) {
         self.capacity = capacity & -Pages.size
         pages = Pages(octets: self.capacity)
@@ -41,7 +37,7 @@ struct EntryRing: ~Copyable {
 
     // MARK: - Reading
 
-    /// Returns the reference of the entry at `position`, which must be in `tail ..< head`.
+    /// Returns the reference of the entry at `position`.
     func reference(at position: Int) -> Int {
         position % capacity + 8
     }
@@ -51,13 +47,12 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the distance in octets from the oldest entry; entries with a smaller distance are
-    /// evicted earlier.
+    /// Returns the octets from the oldest entry; lower values are evicted earlier.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts a hit on the entry at `reference`, and returns the header before the hit.
+    /// Counts a hit and returns the header before it.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
         let header = unsafe header(reference)
@@ -66,19 +61,19 @@ struct EntryRing: ~Copyable {
         return before
     }
 
-    /// Returns the size in octets of the entry or filler at `reference`.
+    /// Returns the octets of an entry or filler.
     func length(_ reference: Int) -> Int {
         // SAFETY: as for `header`; the length is the first field.
         unsafe Int(UnsafeRawPointer(header(reference)).load(as: UInt32.self))
     }
 
-    /// Returns true if the index refers to the entry at `reference`.
+    /// Returns true if the index refers to the entry.
     func isLive(_ reference: Int) -> Bool {
         // SAFETY: as for `header`; fillers have this field too.
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
-    /// Calls `body` with the parts after the header of the entry at `reference`.
+    /// Calls `body` with the parts after the header.
     func withParts<Result>(
         _ reference: Int,
         _ body: (
@@ -112,7 +107,7 @@ struct EntryRing: ~Copyable {
         )
     }
 
-    /// Calls `body` with the mutable sections of the entry at `reference`; their size is fixed.
+    /// Calls `body` with the sections, of fixed size.
     mutating func withMutableSections(_ reference: Int, _ body: (inout MutableRawSpan) -> Void) {
         // SAFETY: as for `withParts`; access to the ring is exclusive while this runs.
         let entry = self[reference]
@@ -124,8 +119,7 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Prefetches the first two cache lines of the entry at `reference`; most entries are not
-    /// longer.
+    /// Prefetches two cache lines, which contain most entries.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -141,14 +135,12 @@ struct EntryRing: ~Copyable {
 
     // MARK: - Changing
 
-    /// Returns true if an entry of `length` octets fits without eviction.
+    /// Returns true if `length` octets are free.
     func hasRoom(for length: Int) -> Bool {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry and returns its reference.
-    ///
-    /// - Precondition: The ring has space for `header.length` octets, and the parts need no more.
+    /// Appends an entry, which must fit, and returns its reference.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -189,13 +181,11 @@ struct EntryRing: ~Copyable {
         tail += length(reference(at: tail))
     }
 
-    /// Maximum number of octets returned to the system in one call: about 50 µs.
+    /// Maximum octets returned in one call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Removes at most `count` dead entries before the oldest live one, and returns their pages to
-    /// the system.
-    ///
-    /// - Returns: True if more dead entries may remain.
+    /// Removes at most `count` dead entries at the tail and returns their pages; returns true if
+    /// more may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -204,7 +194,7 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // The first page may also hold newer entries, if `head` has wrapped around to it.
+        // The first page may have newer entries if `head` has wrapped around.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -216,8 +206,8 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: if it needed a bridge at the end of the block, no ring data lies
-    /// between `head` and that end.
+    /// The entry always fits: if it crossed the end of the block, no entry lies between `head` and
+    /// that end.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
@@ -231,7 +221,7 @@ struct EntryRing: ~Copyable {
         return new
     }
 
-    /// Fills the `count` free octets before the end of the block with a filler, a dead entry.
+    /// Appends a filler of `count` octets.
     private mutating func passOver(_ count: Int) {
         guard count > 0 else { return }
         // SAFETY: a filler has at least 8 octets, and only the two fields in its first 5 octets.
@@ -241,8 +231,7 @@ struct EntryRing: ~Copyable {
         head += count
     }
 
-    /// Number of octets to skip so that an entry of `length` octets does not cross the end of the
-    /// block.
+    /// Octets to skip so that an entry does not cross the end of the block.
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Page-aligned, zeroed memory from mmap, populated on first write.
+/// Zeroed memory from mmap, populated on first write.
 // SAFETY: the block has `octets` octets and one owner, which accesses only addresses in the block.
 @safe
 struct Pages: ~Copyable {
     let start: UnsafeMutableRawPointer
 
-    /// Size of the block in octets, a multiple of `size`.
+    /// A multiple of `size`.
     let octets: Int
 
-    /// Page size in octets, or a multiple of the page size of the system.
+    /// Octets.
     static var size: Int { 4096 }
 
-    /// Reserves at least `octets` octets of address space.
-    ///
-    /// Traps if the system has none.
+    /// Reserves octets; traps without address space.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         let block = unsafe mmap(
@@ -37,10 +35,8 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Returns the whole pages from octet `first` to before `end`, both multiples of `size`, to the
-    /// system.
-    ///
-    /// They read as zero afterwards and use no memory until the next write.
+    /// Returns the pages from octet `first` to `end`, both multiples of `size`; they read as zero
+    /// afterwards.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")

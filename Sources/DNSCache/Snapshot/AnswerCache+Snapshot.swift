@@ -2,14 +2,13 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns at most `count` questions (and at most 65,536), most hits first: for refreshing
-    /// entries after a start or a network change.
+    /// Returns at most `count` questions (and 65,536) with the most hits, to refresh them after a
+    /// start or network change.
     package func hottest(_ count: Int, now: Instant) -> [HotEntry] {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Collect twice as many before dropping the lower half, so that the work for each entry
-        // does not depend on `count`.
+        // Twice as many are collected, so the work for each entry does not depend on `count`.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -24,7 +23,7 @@ extension AnswerCache {
         return Self.best(hottest, count)
     }
 
-    /// Returns the `count` entries with the most hits, each question once.
+    /// Returns the entries with the most hits, each question once.
     private static func best(_ entries: [HotEntry], _ count: Int) -> [HotEntry] {
         var seen: Set<Question> = []
         let sorted = entries.sorted { $0.hits > $1.hits }
@@ -36,16 +35,14 @@ extension AnswerCache {
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Number of hits; a replaced entry passes on half of its count.
+    /// Includes half of the hits of replaced entries.
     package var hits: UInt32
 
-    /// True if the cache has a fresh answer.
     package var isFresh: Bool
 }
 
 extension AnswerTable {
-    /// Returns the entries of a stride from vendors or upstreams with more than `least` hits,
-    /// without failures.
+    /// Returns some entries of vendors and upstreams with more than `least` hits.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,
@@ -69,9 +66,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries from a snapshot.
-    ///
-    /// Returns the number of stored entries and how many of these are stale.
+    /// Stores entries; returns how many, and how many of these are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

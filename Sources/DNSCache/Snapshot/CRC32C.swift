@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// CRC-32C (RFC 3720 §12.1), eight octets for each step.
+/// CRC-32C (RFC 3720 §12.1), eight octets in a step.
 struct CRC32C {
     private var state: UInt32 = ~0
 
-    /// The checksum of all added octets.
     var value: UInt32 { ~state }
 
-    /// Adds octets.
     mutating func add(_ octets: [UInt8]) {
         let table = Self.table
         let span = octets.rawSpan
@@ -30,10 +28,10 @@ struct CRC32C {
         self.state = state
     }
 
-    /// The polynomial 0x1EDC6F41, bit-reversed.
+    /// 0x1EDC6F41, bit-reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// Effect of an octet on the checksum if 0 to 7 octets follow it in its step.
+    /// Effect of an octet before 0 to 7 further octets of its step.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Format of a snapshot file: a signature, then blocks; the last block is an end block.
+/// Format of a snapshot file, in network byte order.
 ///
 ///     file   = signature, version (16 bits), block...
 ///     block  = kind (8), length (32), CRC-32C of kind, length and payload (32), payload
@@ -10,20 +10,13 @@
 ///     entries = { type (16), variant (8), RCODE (8), source (8), flags (8), server (16),
 ///                 age (32), lifetime (32), stale window (32), refresh after (32), hits (32),
 ///                 ANCOUNT (16), NSCOUNT (16), ARCOUNT (16), octets of the records (16),
-///                 name in wire form, records }...; in the order of the ring, oldest first
+///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
-///
-/// Numbers are in network byte order. TTL offsets are not stored: the reader finds them while it
-/// parses the records, so a forged file cannot make the cache write outside TTL fields.
 enum SnapshotFormat {
-    /// The signature.
-    ///
-    /// Like the signature of PNG, it reveals text-mode transfers.
+    /// Reveals text-mode transfers, as in PNG.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// The version that is written.
-    ///
-    /// From version 2 on, entries have an AD flag; from version 3 on, the header has digests.
+    /// Version 2 added the AD flag, version 3 digests.
     static let version: UInt16 = 3
 
     /// The versions that are read.
@@ -31,24 +24,19 @@ enum SnapshotFormat {
 
     static let versionWithDigests: UInt16 = 3
 
-    /// Size of signature and version in octets.
     static var prologueOctets: Int { mark.count + 2 }
 
-    /// Size of a block header in octets.
     static var blockHeaderOctets: Int { 9 }
 
-    /// Limits of a block: no entry is added beyond this payload size, and this number of entries.
-    ///
-    /// They bound the lock time to about 50 µs.
+    /// A block ends beyond one of these limits, which bounds the lock time to about 50 µs.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
-    /// Maximum payload size that a reader accepts: a full block and the largest entry.
+    /// A full block and the largest entry.
     static let largestPayload = 160 << 10
 
-    /// Maximum size of a server name in octets; longer names are truncated.
+    /// Longer server names are truncated.
     static let nameOctets = 255
 
-    /// Kind of a block.
     enum Kind: UInt8 {
         case header = 0x48
         case names = 0x4E
@@ -56,10 +44,10 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Flag of an entry: it had a hit since it was last spared.
+    /// Flag: hit since last spared from eviction.
     static let isInDemand: UInt8 = 1
 
-    /// Flag of an entry: its records were validated (AD); from version 2 on.
+    /// Flag: AD, from version 2 on.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {
@@ -75,7 +63,6 @@ enum SnapshotFormat {
         return block
     }
 
-    /// Returns the checksum of kind, length and payload of a block.
     static func checksum(_ kind: UInt8, _ payload: [UInt8]) -> UInt32 {
         var head = [kind]
         head.append(bigEndian: UInt32(payload.count))
@@ -86,39 +73,31 @@ enum SnapshotFormat {
     }
 }
 
-/// Error in a snapshot, with the offset in the file of the error or of its block.
+/// Error in a snapshot, with its offset in the file.
 package enum SnapshotError: Error, Equatable {
-    /// The signature is missing.
     case notASnapshot(at: Int)
 
-    /// The version is not supported.
     case version(UInt16, at: Int)
 
-    /// The file ends before its end block, inside the element at this offset.
+    /// The file ends within the element at this offset.
     case truncated(at: Int)
 
-    /// A block exceeds the maximum size.
     case tooLong(at: Int)
 
-    /// The checksum of a block is wrong.
     case checksum(at: Int)
 
-    /// A block of unknown kind, or in the wrong place.
+    /// A block of unknown kind, or misplaced.
     case strangeBlock(at: Int)
 
-    /// The payload of a block does not match its kind.
+    /// Payload and kind do not match.
     case badBlock(at: Int)
 
-    /// An entry is invalid.
     case badEntry(at: Int)
 
-    /// The end block has a wrong number of entries.
     case wrongCount(at: Int)
 
-    /// Octets follow the end block.
     case trailingOctets(at: Int)
 
-    /// The offset in the file.
     package var offset: Int {
         switch self {
         case .notASnapshot(let offset), .version(_, let offset), .truncated(let offset),

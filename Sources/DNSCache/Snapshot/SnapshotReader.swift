@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental parser of a snapshot, which stores the entries in a cache.
+/// Incremental parser of a snapshot, which stores the entries.
 ///
-/// The input is untrusted: a truncated, damaged or forged file gives an error and needs no more
-/// memory than one block and the cache. Without a cache, the reader only validates. A caller that
-/// stores nothing from a damaged file reads the file twice.
+/// The file is untrusted. Memory is bounded by one block and the cache. To store nothing from a
+/// damaged file, read it twice, first without a cache.
 package struct SnapshotReader {
-    /// The results so far.
     package private(set) var summary = SnapshotSummary()
 
     private let cache: AnswerCache?
@@ -16,10 +14,10 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Reports whether an answer is to be stored; known once the header has been read.
+    /// Selects answers to store; set by the header.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
-    /// Octets not yet parsed; `start` is the offset of the first one in the file.
+    /// Unparsed octets and the file offset of the first one.
     private var pending: [UInt8] = []
     private var start = 0
 
@@ -27,27 +25,26 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// The servers by their number in the file.
+    /// Servers by number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds between the time of writing and now; added to the age of every entry.
+    /// Seconds since writing, added to each age.
     private var passed: UInt32 = 0
 
-    /// The expected next element.
     private enum Phase {
         case prologue, header, blocks, nothing
     }
 
-    /// Returns a function that selects the answers to be stored, for the digests in the header.
+    /// Returns a filter of answers for the digests in the header.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
     /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - cache: destination of the entries; nil to validate only.
-    ///   - wallTime: seconds since 1970; before the time of writing, the elapsed time counts as 0.
-    ///   - selection: called once before the first answer, and not without a cache.
-    ///   - believes: true if the server is trusted to validate; answers of other servers lose AD.
+    ///   - cache: nil to validate only.
+    ///   - wallTime: Seconds since 1970; before the time of writing, the elapsed time counts as 0.
+    ///   - selection: Called once, and only with a cache.
+    ///   - believes: Returns true for servers trusted to validate; other answers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -62,11 +59,9 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses the next octets of the file.
+    /// Parses octets of the file; stored blocks stay after an error.
     ///
-    /// - Parameter serverNumber: Returns the server number for this name in this process.
-    /// - Throws: The first error. Earlier blocks have already been stored; the reader is unusable
-    ///   afterwards.
+    /// - Parameter serverNumber: Returns the number of a server name in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -87,7 +82,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Ends the input and returns the results.
+    /// Ends the file and returns the results.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary
@@ -104,7 +99,7 @@ package struct SnapshotReader {
         var payloadStart: Int { start + SnapshotFormat.blockHeaderOctets }
     }
 
-    /// Returns true if signature and version are complete and valid.
+    /// Returns true after a valid signature and version.
     private mutating func hasPrologue() throws(SnapshotError) -> Bool {
         let mark = SnapshotFormat.mark
         if let wrong = zip(pending, mark).enumerated().first(where: { $1.0 != $1.1 }) {
@@ -118,7 +113,7 @@ package struct SnapshotReader {
         return true
     }
 
-    /// Returns the complete block at `position` of the pending octets, if any.
+    /// Returns the complete block at `position`.
     private func block(at position: Int) throws(SnapshotError) -> Block? {
         guard phase != .nothing else { return nil }
         let place = start + position
@@ -160,7 +155,6 @@ package struct SnapshotReader {
         }
     }
 
-    /// Returns the 64-bit number at the start of the payload of a block.
     private func number(_ block: Block) -> UInt64 {
         let payload = block.payload.rawSpan
         return UInt64(payload.uint32(at: 0)) << 32 | UInt64(payload.uint32(at: 4))
@@ -241,27 +235,22 @@ package struct SnapshotReader {
     }
 }
 
-/// Result of reading a snapshot.
 package struct SnapshotSummary: Sendable, Equatable {
-    /// Time of writing in seconds since 1970.
+    /// Seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0
 
-    /// Number of entries in the file.
+    /// Entries in the file.
     package internal(set) var entries: UInt64 = 0
 
-    /// Number of stored entries: without those that were too old or for which the cache had a newer
-    /// answer.
-    ///
-    /// Later insertions may have evicted some of them.
+    /// Stored entries, not too old or older than those of the cache; some may already be evicted.
     package internal(set) var restored: UInt64 = 0
 
-    /// Number of stored entries that are stale.
+    /// Stored entries that are stale.
     package internal(set) var stale: UInt64 = 0
 }
 
-/// A parsed entry of a snapshot.
 struct SnapshotEntry {
-    /// The source of an answer in this process.
+    /// Source of an answer in this process.
     struct Server {
         let number: UInt16
 
@@ -273,11 +262,9 @@ struct SnapshotEntry {
     let age: UInt32
     let demand: Demand
 
-    /// Parses an entry.
+    /// Parses an entry with `known` flags.
     ///
-    /// - Parameter known: The flags that the entry may have.
-    /// - Throws: An error if the cache could not have written the entry; `badRDATA` for an invalid
-    ///   field value.
+    /// - Throws: An error if the cache could not have written the entry.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental encoder of a snapshot, one block for each call.
+/// Incremental encoder of a snapshot.
 ///
-/// The cache is unlocked between blocks, so a snapshot is not atomic: an entry that is stored or
-/// moved meanwhile may occur twice or not at all. The reader keeps the newest one.
+/// Each call writes a block. Entries stored or moved between calls may occur twice or not at all;
+/// the reader keeps the newest.
 package struct SnapshotWriter {
-    /// Number of entries written so far.
+    /// Entries written so far.
     package private(set) var entries: UInt64 = 0
 
     private let cache: AnswerCache
@@ -17,12 +17,10 @@ package struct SnapshotWriter {
     private var phase = Phase.header
     private var named: Set<UInt16> = []
 
-    /// The next element.
     private enum Phase {
         case header
 
-        /// The entries from a position on, up to an end position: otherwise a snapshot might never
-        /// end while insertions are fast.
+        /// The end position bounds the snapshot while insertions are fast.
         case entries(from: Int, end: Int)
         case end
         case nothing
@@ -31,10 +29,9 @@ package struct SnapshotWriter {
     /// Starts a snapshot.
     ///
     /// - Parameters:
-    ///   - now: The reference time of ages.
-    ///   - wallTime: Seconds since 1970 at `now`.
-    ///   - digests: Digests of the settings by which the answers were made, by name; names have at
-    ///     most 255 octets.
+    ///   - now: Reference of ages.
+    ///   - wallTime: Seconds since 1970.
+    ///   - digests: Digests of settings, by names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -47,9 +44,7 @@ package struct SnapshotWriter {
         self.digests = digests
     }
 
-    /// Returns the next octets of the file; nil at the end.
-    ///
-    /// - Parameter serverName: Returns the name for a server number.
+    /// Returns the next octets; nil at the end.
     package mutating func next(_ serverName: (UInt16) -> String) -> [UInt8]? {
         switch phase {
         case .header:
@@ -106,19 +101,16 @@ package struct SnapshotWriter {
     }
 }
 
-/// Encoded entries of one stride.
 struct SnapshotStride {
     var octets: [UInt8] = []
     var count = 0
     var servers: Set<UInt16> = []
 
-    /// Position for the next stride; nil at the end.
     var next: Int?
 }
 
 extension AnswerTable {
-    /// Encodes the entries from `position` on, without failures, local answers and entries past
-    /// their stale window.
+    /// Encodes entries from `position` on, without failures, local answers and useless entries.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)
@@ -143,7 +135,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // Rounded up: an entry must not become younger.
+        // Rounded up, so that no entry becomes younger.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)
