@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Varlink method call: a message from the client to the daemon.
+/// Varlink method call.
 package struct Call: Sendable, Equatable {
-    /// Full name of the method, such as `io.httpdnsd.Control.Status`.
+    /// Full name, such as `io.httpdnsd.Control.Status`.
     package var method: String
 
-    /// Arguments; empty if the call has none.
     package var parameters: [String: JSONValue]
 
-    /// True if the client accepts several replies to this call.
+    /// True if the client accepts several replies.
     package var more: Bool
 
     /// True if the client wants no reply.
     package var oneway: Bool
 
-    /// True if the client requests another protocol after the reply; always refused.
+    /// True if the client requests another protocol; always refused.
     package var upgrade: Bool
 
     // MARK: - Making
 
-    /// Creates a call from arguments in JSON form.
+    /// Creates a call.
     package init(
         _ method: String,
         parameters: [String: JSONValue] = [:],
@@ -34,15 +33,15 @@ package struct Call: Sendable, Equatable {
         self.upgrade = upgrade
     }
 
-    /// Creates a call from typed arguments.
+    /// Creates a call.
     ///
-    /// - Throws: `EncodingError` if the arguments have no JSON form.
+    /// - Throws: `EncodingError` for arguments without a JSON form.
     package init(_ method: String, arguments: some CallParameters) throws {
         let octets = try JSONText.encode(arguments)
         self.init(method, parameters: try JSONText.decode([String: JSONValue].self, from: octets))
     }
 
-    /// Decodes a call from one message.
+    /// Decodes a message.
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
@@ -56,18 +55,18 @@ package struct Call: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// Interface of the method: the part before the last dot; empty if there is no dot.
+    /// Part of the method before the last dot; may be empty.
     package var interface: String {
         method.lastIndex(of: ".").map { String(method[..<$0]) } ?? ""
     }
 
-    /// Encodes the message, including its final NUL.
+    /// Encodes the message with its NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// Decodes the arguments into the type that the method takes.
+    /// Decodes the arguments.
     ///
-    /// - Throws: `invalidParameter` with the first argument, in alphabetical order, that is
-    ///   unknown; otherwise with the argument that is missing or has another type.
+    /// - Throws: `invalidParameter` with the alphabetically first unknown argument, otherwise with
+    ///   a missing or mistyped one.
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type
     ) throws(MethodError) -> Arguments {
@@ -85,9 +84,9 @@ package struct Call: Sendable, Equatable {
     }
 }
 
-/// Arguments of a method: a closed list of names.
+/// Arguments of a method.
 package protocol CallParameters: Codable, Sendable {
-    /// Names of the arguments.
+    /// The allowed names.
     associatedtype CodingKeys: CodingKey, CaseIterable
 }
 
@@ -125,7 +124,7 @@ extension Call: Codable {
 // MARK: - Errors of decoding
 
 extension ProtocolError {
-    /// Converts an error that JSON decoding threw.
+    /// Wraps an error of JSON decoding.
     init(wrapping error: any Error) {
         self =
             switch error {
@@ -137,7 +136,7 @@ extension ProtocolError {
 }
 
 extension DecodingError {
-    /// Outermost field that the error concerns; nil if it concerns the whole document.
+    /// Outermost field with the error; nil for the whole document.
     var field: String? {
         let key: (any CodingKey)? =
             switch self {
@@ -150,7 +149,7 @@ extension DecodingError {
         return key.map { JSONText.fieldName($0.stringValue) }
     }
 
-    /// Short description of the error, without text of the message.
+    /// Description without text of the message.
     var summary: String {
         switch self {
         case .keyNotFound(let key, _): "\"\(JSONText.fieldName(key.stringValue))\" is missing"

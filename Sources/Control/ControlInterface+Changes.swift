@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Part of ``description``: pausing, settings and the log.
+    /// Part of ``description``.
     static let changes = """
         # Stops sending to a vendor or an upstream until Resume. The next vendor or the fallback
         # answers. Calls in flight continue. Exactly one of `vendor`, `upstream` and `name` (a

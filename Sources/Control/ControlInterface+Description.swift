@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// Interface in Varlink's definition language, as `GetInterfaceDescription` returns it.
+    /// Reply to `GetInterfaceDescription`, and the reference for all message fields.
     ///
-    /// That language has no hyphen in field names, but our JSON has (settings, `--json` and metrics
-    /// share one spelling). Fields with a hyphen are therefore listed in comments, and a type that
-    /// consists mostly of them is an `object`. All other declarations are exact, so
-    /// `varlinkctl introspect` and code generators can read this text; see <doc:Protocol>.
+    /// Varlink's definition language has no hyphens, but our field names have. Such fields are
+    /// listed in comments, and types that consist mostly of them are an `object`. Other
+    /// declarations are exact.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #

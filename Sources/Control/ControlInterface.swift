@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Varlink interface of the daemon, `io.httpdnsd.Control`.
+/// Varlink interface of the daemon.
 package enum ControlInterface {
-    /// Name of the interface.
     package static let name = "io.httpdnsd.Control"
 
-    /// Methods of the interface.
+    /// Methods.
     package enum Method: String, CaseIterable, Sendable {
         case status = "Status"
         case stats = "Stats"
@@ -25,10 +24,10 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case version = "Version"
 
-        /// Full name, as in a call.
+        /// Name in a call.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
-        /// Parses the full name of a method of this interface; nil for any other name.
+        /// Parses a full name.
         package init?(fullName: String) {
             let prefix = ControlInterface.name + "."
             guard fullName.hasPrefix(prefix) else { return nil }

@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits on what a peer of the control socket can demand.
+/// Limits for peers of the control socket.
 package enum ControlLimits {
-    /// Longest call that the daemon reads, in octets without the final NUL: 64 KiB.
-    ///
-    /// A flush of one name takes less than 2 KiB.
+    /// Octets of a call without NUL; a `Flush` has less than 2 KiB.
     package static let callOctets = 64 * 1024
 
-    /// Longest reply that a client reads, in octets without the final NUL: 16 MiB.
-    ///
-    /// systemd's Varlink clients have the same limit.
+    /// Octets of a reply without NUL, as in systemd.
     package static let replyOctets = 16 * 1024 * 1024
 
-    /// Deepest nesting of a call or a reply: 16 levels of objects and lists, the message included.
-    ///
-    /// A reply to `Explain` has 7.
+    /// Levels of nested objects and lists; a reply to `Explain` has 7.
     package static let nesting = 16
 
-    /// Maximum number of values in a call; an empty list or object counts as two.
-    ///
-    /// A `Resolve` call with 1024 names has about 1030.
+    /// Values in a call, an empty list or object as two; a `Resolve` call with 1024 names has about
+    /// 1030.
     package static let callValues = 4096
 
-    /// Allowed number of entries in a reply to `Top`: the names that are counted separately per
-    /// vendor.
+    /// Entries in a reply to `Top`: the names counted for each vendor.
     package static let topEntries = 1...1024
 
-    /// Default number of entries in a reply to `Top`.
     package static let topEntriesDefault = 10
 
-    /// Allowed number of names in a `Resolve` call with several replies.
+    /// Names in a `Resolve` call with several replies.
     package static let resolvedNames = 1...1024
 
-    /// Allowed number of names in a `Resolve` call with one reply: all are resolved together within
-    /// 5 s.
+    /// Names in a `Resolve` call with one reply, resolved within 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
-    /// Number of names of one call that are resolved concurrently.
+    /// Names of a call that are resolved concurrently.
     package static let resolvedTogether = 16
 }

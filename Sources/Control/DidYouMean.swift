@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Suggests the known word for a mistyped word.
+/// Suggestion for a mistyped word.
 package enum DidYouMean {
-    /// Longest word that is compared, in letters; no option or command is as long.
+    /// Letters; longer words are not compared.
     package static let longestWord = 64
 
-    /// Returns the candidate nearest to `word`, or nil if none is near enough.
+    /// Returns the nearest candidate, ignoring case.
     ///
-    /// Three or more initial letters match if they fit a single candidate. Otherwise each letter
-    /// that is added, missing, replaced or swapped counts as one mistake, and case is ignored. A
-    /// word of up to 3 letters may have one mistake, a word of up to 7 letters two, and a longer
-    /// word three.
+    /// Three or more initial letters of a single candidate match. Otherwise a word of up to 3, up
+    /// to 7, or more letters may have 1, 2 or 3 mistakes.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)
@@ -26,17 +24,16 @@ package enum DidYouMean {
         return nearest.word
     }
 
-    /// Returns the same candidate as the hint of a message.
+    /// Returns the hint of a message.
     package static func hint(for word: String, among candidates: some Sequence<String>) -> String? {
         closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
     }
 
-    /// Returns the letters to compare, in lower case.
     private static func letters(of word: String) -> [Unicode.Scalar] {
         Array(word.lowercased().unicodeScalars.prefix(longestWord + 1))
     }
 
-    /// Returns the optimal string alignment distance (Levenshtein with transpositions).
+    /// Returns the optimal string alignment distance.
     private static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...second.count)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension JSONText {
-    /// Checks the nesting and the number of values of a message, before it is decoded.
+    /// Checks the nesting and the number of values of a message before decoding.
     ///
-    /// ``JSONValue`` tries several types per value, and each failed attempt creates an error with
-    /// its coding path, so the time of decoding grows with the cube of the nesting.  Text that is
-    /// not JSON may pass; the parser refuses it before it decodes a value.
+    /// ``JSONValue`` tries several types, and each failed attempt creates an error with its coding
+    /// path, so decoding takes cubic time in the nesting. Text that is not JSON may pass; the
+    /// parser refuses it.
     ///
-    /// - Parameter maximumValues: limit of values; an empty list or object counts as two.
-    /// - Throws: `malformed` if the text is nested deeper than ``ControlLimits/nesting`` or has too
-    ///   many values.
+    /// - Parameter maximumValues: An empty list or object counts as two.
+    /// - Throws: `malformed`; see ``ControlLimits/nesting``.
     static func checkSize(
         of octets: [UInt8],
         maximumValues: Int = .max

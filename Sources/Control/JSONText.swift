@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import FoundationEssentials
 
-/// Conversion of values to and from JSON text; the only code of this module that uses Foundation.
+/// Conversion to and from JSON; only this file uses Foundation.
 package enum JSONText {
-    /// Returns the JSON of `value`, with sorted keys so that equal values have equal text.
+    /// Encodes `value` with sorted keys.
     ///
-    /// - Throws: `EncodingError` for a number without a JSON form (NaN, infinity).
+    /// - Throws: `EncodingError` for NaN and infinity.
     package static func encode(_ value: some Encodable, indented: Bool = false) throws -> [UInt8] {
         if !indented, let value = value as? any JSONWritable {
             var writer = JSONWriter()
@@ -17,7 +17,6 @@ package enum JSONText {
         return [UInt8](try encoder.encode(value))
     }
 
-    /// Encoder of values that do not write themselves.
     static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .custom { FieldName(fieldName($0.last?.stringValue ?? "")) }
@@ -25,9 +24,7 @@ package enum JSONText {
         return encoder
     }
 
-    /// Decodes a value of the given type.
-    ///
-    /// Only UTF-8 is accepted; Foundation alone would also detect UTF-16 and UTF-32.
+    /// Decodes UTF-8 text; Foundation would also accept UTF-16 and UTF-32.
     ///
     /// - Throws: `ProtocolError.notUTF8`, or a `DecodingError`.
     package static func decode<Value: Decodable>(
@@ -37,7 +34,7 @@ package enum JSONText {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Most names have one word; this matters for 100,000 cache entries.
+            // Most names have one word; fast for 100,000 cache entries.
             guard let key = path.last, key.stringValue.utf8.contains(UInt8(ascii: "-")) else {
                 return path.last ?? FieldName("")
             }
@@ -48,9 +45,9 @@ package enum JSONText {
 
     // MARK: - Names of fields
 
-    /// Returns the JSON name of a property: `everySeconds` is `every-seconds`.
+    /// Returns `every-seconds` for `everySeconds`.
     ///
-    /// Foundation converts no keys of dictionaries, such as names of vendors.
+    /// Foundation does not convert keys of dictionaries, such as names of vendors.
     package static func fieldName(_ property: String) -> String {
         var name = ""
         for character in property {
@@ -71,7 +68,6 @@ package enum JSONText {
         }
     }
 
-    /// Key of a converted name.
     private struct FieldName: CodingKey {
         let stringValue: String
 

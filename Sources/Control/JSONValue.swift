@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any JSON value, for parts of a message whose structure is not known in advance.
+/// Any JSON value.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Integer above the signed range.
+    /// Above the signed range.
     case unsigned(UInt64)
     case number(Double)
     case string(String)
@@ -16,13 +16,13 @@ package enum JSONValue: Sendable, Equatable {
 // MARK: - Reading
 
 extension JSONValue {
-    /// Returns member `name`; nil if there is none or the value is not an object.
+    /// Member of an object.
     package subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// Text of a string; nil for any other value.
+    /// Text of a string.
     package var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
@@ -34,7 +34,7 @@ extension JSONValue {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // Most frequent types first: each failed attempt creates an error with its coding path.
+        // Frequent types first: a failed attempt creates an error with its path.
         if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode(Int64.self) {

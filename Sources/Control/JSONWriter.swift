@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON serializer that bypasses Codable, for large replies.
+/// JSON serializer for large replies, without Codable.
 ///
-/// Its text equals that of ``JSONText`` if members are written in alphabetical order.
+/// The text equals that of ``JSONText`` if members are written in alphabetical order.
 package struct JSONWriter {
-    /// Text written so far.
+    /// The text.
     package private(set) var octets: [UInt8] = []
 
-    /// True if no comma precedes the next member or element.
+    /// True before the first member or element.
     private var isFirst = true
 
-    /// Creates an empty writer.
+    /// Creates a writer.
     package init() {}
 
     // MARK: - Objects and lists
 
-    /// Writes an object; `body` writes its members.
+    /// Writes an object with the members of `body`.
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
         enclose(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
     }
 
-    /// Writes a list with one element per value.
+    /// Writes a list.
     package mutating func list<Value>(
         _ values: [Value],
         _ write: (inout JSONWriter, Value) -> Void
@@ -33,7 +33,7 @@ package struct JSONWriter {
         }
     }
 
-    /// Writes the name of a member; its value must follow.
+    /// Writes the name of a member, before its value.
     package mutating func name(_ name: String) {
         separate()
         octets.append(UInt8(ascii: "\""))
@@ -70,7 +70,7 @@ package struct JSONWriter {
 
     // MARK: - Private
 
-    /// Writes `body` between two delimiters.
+    /// Writes `body` in delimiters.
     private mutating func enclose(
         _ start: UInt8,
         _ end: UInt8,
@@ -83,13 +83,12 @@ package struct JSONWriter {
         isFirst = false
     }
 
-    /// Writes a comma unless this is the first member or element.
+    /// Writes a comma if needed.
     private mutating func separate() {
         if !isFirst { octets.append(UInt8(ascii: ",")) }
         isFirst = false
     }
 
-    /// Returns the escape sequence of a control character.
     private static func escape(_ octet: UInt8) -> String {
         switch octet {
         case 0x08: return "\\b"
@@ -104,8 +103,8 @@ package struct JSONWriter {
     }
 }
 
-/// Type that serializes itself with `JSONWriter`, for large replies.
+/// A type that serializes itself.
 package protocol JSONWritable: Encodable {
-    /// Writes the same text as the type's Codable conformance.
+    /// Writes the text of the Codable conformance.
     func write(to writer: inout JSONWriter)
 }

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splitter of an octet stream into NUL-terminated messages, with bounded memory.
+/// Splitter of a stream into NUL-terminated messages, with bounded memory.
 ///
-/// Pure state machine: the caller reads at most `room` octets from its socket, appends them, and
-/// calls `next()` until it returns nil. Pipelined messages stay in the buffer until they are taken
-/// and reduce `room`, so a client that does not wait for replies fills its own socket buffer.
+/// The caller appends at most `room` octets and calls `next()` until it returns nil. Pipelined
+/// messages reduce `room`, so a client that does not read replies fills its own socket buffer.
 package struct MessageDecoder: Sendable {
-    /// Longest allowed message, in octets without its NUL.
+    /// Octets without NUL.
     package let maximumOctets: Int
 
-    /// Received octets; at most `maximumOctets + 1` octets from `start` on are not yet taken.
+    /// At most `maximumOctets + 1` octets are not yet taken.
     private var buffer: [UInt8] = []
 
-    /// Index in `buffer` of the next message.
+    /// Next message in `buffer`.
     private var start = 0
 
-    /// Index in `buffer` where the search for a NUL continues; there is none between `start` and
-    /// here.
+    /// Position to continue the search for NUL.
     private var scanned = 0
 
     // MARK: - Making
 
-    /// Creates an empty decoder for messages of at most `maximumOctets`.
+    /// Creates a decoder.
     package init(maximumOctets: Int) {
         precondition(maximumOctets > 0, "a message holds at least one octet")
         self.maximumOctets = maximumOctets
@@ -29,17 +27,15 @@ package struct MessageDecoder: Sendable {
 
     // MARK: - Reading
 
-    /// Number of octets that may be appended now; 0 only if `next()` would return or throw.
+    /// Octets that may be appended; 0 only if `next()` would return or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
-    /// True if part of a message is buffered.
-    ///
-    /// At the end of a stream this means that the peer disconnected within a message.
+    /// True if the stream would end within a message.
     package var isInsideMessage: Bool { start < buffer.count }
 
     // MARK: - Changing
 
-    /// Appends octets that were read from the stream: at most `room`.
+    /// Appends at most `room` octets.
     package mutating func append(_ octets: some Collection<UInt8>) {
         precondition(octets.count <= room, "too many octets: at most `room` can be appended")
         if start > 0 {
@@ -50,9 +46,9 @@ package struct MessageDecoder: Sendable {
         buffer.append(contentsOf: octets)
     }
 
-    /// Returns the next complete message without its NUL, or nil if it is not complete.
+    /// Returns the next complete message without NUL.
     ///
-    /// - Throws: `tooLong` once the incomplete message exceeds the limit.
+    /// - Throws: `tooLong` if the incomplete message exceeds the limit.
     package mutating func next() throws(ProtocolError) -> [UInt8]? {
         while scanned < buffer.count {
             if buffer[scanned] == 0 {

@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Errors that a reply can carry.
+/// Errors in replies; <doc:Protocol> describes them.
 package enum MethodError: Error, Equatable, Sendable {
-    /// No match, such as a name that is not cached.
     case notFound(what: String)
 
-    /// An argument has the right type, but a value that the method does not accept.
     case invalidArgument(argument: String, reason: String)
 
-    /// The caller has no right to use this method.
     case denied(reason: String)
 
-    /// The call was valid but failed.
     case failed(reason: String)
 
-    /// The interface does not exist.
     case interfaceNotFound(String)
 
-    /// The interface does not have this method.
     case methodNotFound(String)
 
-    /// The method exists but is not supported.
     case methodNotImplemented(String)
 
-    /// A parameter is unknown, missing or of the wrong type.
     case invalidParameter(String)
 
-    /// The method requires a call that accepts several replies.
     case expectedMore
 
-    /// An error that is unknown here, from a peer of another version.
+    /// From a peer of another version.
     case unknown(name: String, parameters: JSONValue)
 }
 
 // MARK: - Names
 
 extension MethodError {
-    /// Full name of the error in a reply.
+    /// Full name.
     package var name: String {
         switch self {
         case .notFound: ControlInterface.name + ".NotFound"
@@ -52,7 +43,7 @@ extension MethodError {
         }
     }
 
-    /// Parameters of the error in a reply.
+    /// Parameters of the reply.
     package var parameters: [String: JSONValue] {
         switch self {
         case .notFound(let what): ["what": .string(what)]
@@ -69,7 +60,7 @@ extension MethodError {
         }
     }
 
-    /// Decodes an error from a reply; an unknown name becomes `unknown`.
+    /// Decodes an error; unknown names become `unknown`.
     package init(name: String, parameters: JSONValue) {
         let text = { (field: String) in parameters[field]?.text ?? "" }
         self =
@@ -94,7 +85,7 @@ extension MethodError {
 // MARK: - Text
 
 extension MethodError: CustomStringConvertible {
-    /// Text for a terminal or a log, one line.
+    /// One line for users.
     package var description: String {
         switch self {
         case .notFound(let what): "nothing found for \(what)"

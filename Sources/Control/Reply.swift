@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One reply to a call: results or an error.
+/// Reply to a call.
 package struct Reply: Sendable, Equatable {
     /// Results, or parameters of the error.
     package var parameters: JSONValue
 
-    /// True if more replies to the same call follow.
+    /// True if another reply to the call follows.
     package var continues: Bool
 
-    /// Full name of the error; nil if the method succeeded.
+    /// Full name of the error.
     package var error: String?
 
     // MARK: - Making
 
-    /// Creates a reply from its parts.
+    /// Creates a reply.
     package init(
         parameters: JSONValue = .object([:]),
         continues: Bool = false,
@@ -29,7 +29,7 @@ package struct Reply: Sendable, Equatable {
         self.init(parameters: .object(error.parameters), error: error.name)
     }
 
-    /// Decodes a reply from one message and ignores unknown fields.
+    /// Decodes a message; ignores unknown fields.
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
@@ -41,9 +41,9 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Encodes `results` as a message with its final NUL, without conversion to `JSONValue`.
+    /// Encodes `results` with NUL, without `JSONValue`.
     ///
-    /// - Throws: `EncodingError` if the results have no JSON form.
+    /// - Throws: `EncodingError` for results without a JSON form.
     package static func message(
         results: some Encodable,
         continues: Bool = false
@@ -54,12 +54,12 @@ package struct Reply: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// Encodes the message, including its final NUL.
+    /// Encodes the message with NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// Decodes the results into the type that the method returns.
+    /// Decodes the results.
     ///
-    /// - Throws: the `MethodError` in the reply, or `ProtocolError.malformed`.
+    /// - Throws: The `MethodError` in the reply, or `ProtocolError.malformed`.
     package func results<Results: Decodable>(as type: Results.Type) throws -> Results {
         if let error { throw MethodError(name: error, parameters: parameters) }
         do {
@@ -69,28 +69,24 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Decodes the results of a message without conversion to `JSONValue`, and reports if more
-    /// replies follow.
+    /// Decodes the results of a message, without `JSONValue`; returns true if more replies follow.
     ///
-    /// - Throws: the `MethodError` in the reply, or `ProtocolError`.
+    /// - Throws: The `MethodError` in the reply, or `ProtocolError`.
     package static func results<Results: Decodable>(
         as type: Results.Type,
         in message: [UInt8]
     ) throws -> (results: Results, continues: Bool) {
         guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
-            // Not these results: decode the general form, which reports the error.
+            // The general form reports the error.
             let reply = try Reply(message: message)
             return (try reply.results(as: type), reply.continues)
         }
         return (envelope.parameters, envelope.continues ?? false)
     }
 
-    /// Reply with typed results.
     fileprivate struct Envelope<Parameters> {
-        /// Results of the method.
         let parameters: Parameters
 
-        /// True if more replies follow.
         let continues: Bool?
 
         private enum CodingKeys: String, CodingKey {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State and counts of kernel acceleration: answers that an eBPF program sends.
+/// State of kernel acceleration (eBPF).
 package struct AccelerationStatus: Codable, Sendable, Equatable {
-    /// State of the acceleration.
     package var state: State
 
-    /// Reason for a state other than `on`; nil if `on`.
+    /// Reason for a state other than `on`.
     package var why: String?
 
-    /// Number of answers that the kernel holds.
+    /// Answers in the kernel.
     package var entries: UInt64 = 0
 
-    /// Answers that the kernel sent since the daemon's start.
+    /// Answers from the kernel since the start.
     package var answers: UInt64 = 0
 
-    /// The state of the acceleration.
+    /// State.
     package enum State: String, Codable, Sendable {
         case on
 
@@ -23,7 +22,7 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
         case off
     }
 
-    /// Creates a status with zero counts.
+    /// Creates a status.
     package init(state: State, why: String? = nil) {
         self.state = state
         self.why = why

@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Budget of a vendor's calls, and its use.
+/// Budget of a vendor.
 package struct BudgetStatus: Codable, Sendable, Equatable {
-    /// Allowed calls per UTC day.
+    /// UTC days.
     package var callsPerDay: UInt64
 
-    /// Calls in the current UTC day; a restart of the daemon begins at 0.
+    /// A restart begins at 0.
     package var spentToday: UInt64
 
-    /// Calls wanted beyond the budget, made or not.
+    /// Calls beyond the budget, made or not.
     package var beyond: UInt64
 
-    /// State that decides if the next call is made.
     package var state: State
 
-    /// Remaining time of the current UTC day.
     package var dayEndsSeconds: Int
 
-    /// State that decides if the next call is made.
+    /// State of the budget.
     package enum State: String, Codable, Sendable {
-        /// The next call is made: the budget is not spent.
+        /// The next call is made.
         case within
 
-        /// The next call is not made: the route's fallback answers until the day ends.
+        /// The next call is not made; the fallback answers.
         case spent
 
-        /// The next call is made although the budget is spent, as the settings request.
+        /// The next call is made, as the settings request.
         case exceeded
     }
 
-    /// Creates the state of a budget.
-    ///
-    /// - Parameter onlyWarns: true if calls beyond the budget are made.
+    /// Creates a state; `onlyWarns` permits calls beyond the budget.
     package init(
         callsPerDay: UInt64,
         spentToday: UInt64,

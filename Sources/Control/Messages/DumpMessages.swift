@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One of the replies to `Dump`: some cache entries; none in the last reply.
+/// A reply to `Dump`; the last one has no entries.
 package struct DumpReply: Codable, Sendable, Equatable {
-    /// Cache entries, the oldest first.
+    /// The oldest first.
     package var entries: [CachedEntry]
 
-    /// Number of entries at this moment; entries that are added later may be left out.
+    /// Entries at this moment.
     package var total: Int
 
     /// Creates the reply.
@@ -17,7 +17,7 @@ package struct DumpReply: Codable, Sendable, Equatable {
 
 // MARK: - JSON
 
-// Written without Codable, which takes ten times as long: a dump can have 500,000 entries.
+// Codable takes ten times as long; a dump can have 500,000 entries.
 
 extension DumpReply: JSONWritable {
     package func write(to writer: inout JSONWriter) {

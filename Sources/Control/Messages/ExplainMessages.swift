@@ -2,13 +2,12 @@
 
 /// Arguments of `Explain`.
 package struct ExplainRequest: CallParameters, Equatable {
-    /// Name in presentation form.
     package var name: String
 
-    /// Type as a mnemonic or `TYPE65`; A if nil.
+    /// A if nil.
     package var type: String?
 
-    /// True to resolve the name now, past the cache, and report the attempts.
+    /// True to resolve past the cache.
     package var live: Bool?
 
     /// Creates the request.
@@ -18,34 +17,29 @@ package struct ExplainRequest: CallParameters, Equatable {
         self.live = live
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name, type, live }
 }
 
 /// Reply to `Explain`.
 package struct ExplainReply: Codable, Sendable, Equatable {
-    /// Name in presentation form.
     package var name: String
 
-    /// Type as a mnemonic or `TYPE65`.
     package var type: String
 
-    /// Results of the stages, in their order.
+    /// In the order of the stages.
     package var steps: [ExplainStep] = []
 
-    /// Route that covers the name; nil if there is none.
     package var route: ExplainedRoute?
 
-    /// Answer; nil if it is unknown until the name is resolved.
+    /// nil if the name must be resolved.
     package var answer: Resolved?
 
-    /// Billable calls of the answer.
     package var cost = ExplainedCost()
 
-    /// Report of the live resolution; nil unless it was requested.
     package var live: LiveReport?
 
-    /// Creates a reply for a question.
+    /// Creates a reply.
     package init(name: String, type: String) {
         self.name = name
         self.type = type
@@ -54,13 +48,12 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 
 /// Result of one stage.
 package struct ExplainStep: Codable, Sendable, Equatable {
-    /// Stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
+    /// `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
     package var stage: String
 
-    /// Description of what the stage does with the query.
     package var result: String
 
-    /// Further remarks, one line each.
+    /// One line each.
     package var notes: [String]
 
     /// Creates a step.
@@ -73,25 +66,24 @@ package struct ExplainStep: Codable, Sendable, Equatable {
 
 /// Route of a name.
 package struct ExplainedRoute: Codable, Sendable, Equatable {
-    /// Place in the settings, as `file:line`.
+    /// `file:line`.
     package var place: String
 
-    /// Pattern that covers the name, as written in the settings.
+    /// The pattern that covers the name.
     package var pattern: String
 
-    /// Vendors in their order.
     package var vendors: [String]
 
-    /// Vendors among them that do not respond; a query does not wait for them.
+    /// Vendors that do not respond; a query does not wait for them.
     package var silent: [String]
 
-    /// Upstreams of the route; empty if the route uses the default upstreams.
+    /// Empty for the default upstreams.
     package var upstreams: [String]
 
-    /// Source of the answer if no vendor has one: `upstream` or `none`.
+    /// `upstream` or `none`.
     package var fallback: String
 
-    /// Creates a route from its parts.
+    /// Creates a route.
     package init(
         place: String,
         pattern: String,
@@ -109,27 +101,24 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     }
 }
 
-/// Billable calls of an answer.
+/// Billable calls of a query.
 package struct ExplainedCost: Codable, Sendable, Equatable {
-    /// Billable calls that a query would cause now if the first attempt succeeds, including probes
-    /// of vendors that do not respond.
+    /// Calls of a query now if the first attempt succeeds, with probes of silent vendors.
     package var billableCalls = 0
 
-    /// Vendor that would bill these calls, or the next ones if there are none now; nil if none
-    /// would.
+    /// Vendor that bills these or the next calls.
     package var vendor: String?
 
-    /// Seconds until the name is resolved again; nil if the answer is not cached.
+    /// Seconds until the next resolution; nil without a cached answer.
     package var nextSeconds: Int?
 
-    /// Trigger of that resolution.
+    /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// `refresh`: prefetch before the answer expires, if the name is in demand. `query`: the first
-    /// query after the answer expires; failures, answers with a TTL of a few seconds and answers
-    /// whose refresh failed are not prefetched.
+    /// A refresh is a prefetch of a name in demand. It does not occur for failures, for TTLs of a
+    /// few seconds and after a failed refresh.
     package var nextBy: String?
 
-    /// Billable calls of that resolution.
+    /// Calls of the next resolution.
     package var nextBillableCalls = 0
 
     /// Creates a cost of zero.
@@ -138,63 +127,57 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
 /// Report of a resolution past the cache.
 package struct LiveReport: Codable, Sendable, Equatable {
-    /// Answer of the resolution.
     package var answer: Resolved
 
-    /// Requests and queries, in the order of sending.
+    /// In the order of sending.
     package var attempts: [LiveAttempt] = []
 
-    /// Decisions during the resolution, as text.
     package var notes: [String] = []
 
-    /// Number of attempts and notes that are not listed because there were too many.
+    /// Attempts and notes beyond the limit.
     package var leftOut = 0
 
-    /// Upper bound of the billable calls.
+    /// Upper bound.
     package var billableCalls = 0
 
-    /// Creates a report without attempts.
+    /// Creates a report.
     package init(answer: Resolved) { self.answer = answer }
 }
 
-/// One request to a vendor, or one query to an upstream.
+/// A request to a vendor, or a query to an upstream.
 package struct LiveAttempt: Codable, Sendable, Equatable {
-    /// Name of the vendor or upstream in the settings.
     package var name: String
 
-    /// Address or URL of its server.
+    /// Address or URL.
     package var server: String
 
-    /// Reason of the attempt: `first`, `next` (after a failure), `hedge` (no reply in time),
-    /// `fresh` (on a new connection), `repair` (with another signature or form).
+    /// `first`, `next` (after a failure), `hedge` (no reply in time), `fresh` (new connection) or
+    /// `repair` (another signature or form).
     package var why: String
 
-    /// HTTP request without the values of its parameters, or the transport.
+    /// HTTP request without values of parameters, or transport.
     package var request: String?
 
-    /// True if an open connection was reused; nil if unknown.
+    /// True for an open connection.
     package var reused: Bool?
 
-    /// HTTP status; nil without one.
     package var status: Int?
 
-    /// Result as text: addresses with their TTLs, or an error.
+    /// Addresses with TTLs, or an error.
     package var result: String
 
-    /// Time from the start until the attempt was sent.
+    /// Time until the attempt was sent.
     package let afterMs: Double
 
-    /// Duration; nil while in flight.
+    /// Duration; nil in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
-    /// Times from sending until the connection was open, TLS was ready and the reply began; nil if
-    /// a connection was reused or the time is unknown.
+    /// Times since sending.
     package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// The same times in microseconds, the unit of all other messages; those in milliseconds are
-    /// deprecated.
+    /// The same times; milliseconds are deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?

@@ -1,63 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Flush`: exactly one of `all`, `name`, `tree`, `negative`, `stale` and `source`,
-/// and optionally `soft`.
+/// Arguments of `Flush`: one scope, and optionally `soft`.
 package struct FlushRequest: CallParameters, Equatable {
-    /// True for all entries.
     package var all: Bool?
 
-    /// Entries of exactly this name, in presentation form.
     package var name: String?
 
-    /// With `name`: only entries of this type, as a mnemonic or `TYPE65`.
+    /// Requires `name`.
     package var type: String?
 
-    /// Entries of this name and all names below it.
+    /// A name and all names below.
     package var tree: String?
 
-    /// True for negative entries: no such name, no data, or a failure.
     package var negative: Bool?
 
-    /// True for stale entries.
     package var stale: Bool?
 
-    /// Entries from the vendor or upstream with this name in the settings, from any `vendor`, or
-    /// from any `upstream`.
+    /// Name of a vendor or upstream, `vendor`, or `upstream`.
     package var source: String?
 
-    /// True to mark entries stale instead of removing them: they are resolved again, and served
-    /// stale if that fails.
+    /// True to mark entries stale instead of removing them.
     package var soft: Bool?
 
     /// Entries to remove.
     package enum Scope: Sendable, Hashable {
-        /// All entries.
         case all
 
-        /// Entries of one name, and only of `type` if given.
         case name(String, type: String?)
 
-        /// Entries of a name and all names below it.
         case tree(String)
 
         /// Entries without records.
         case negative
 
-        /// Stale entries.
         case stale
 
-        /// Entries from a vendor or upstream.
         case source(String)
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable {
         case all, name, type, tree, negative, stale, source, soft
     }
 
     // MARK: - Making
 
-    /// Creates the request for a scope.
+    /// Creates a request.
     package init(_ scope: Scope, soft: Bool? = nil) {
         self.soft = soft
         switch scope {
@@ -74,10 +62,9 @@ package struct FlushRequest: CallParameters, Equatable {
 
     // MARK: - Reading
 
-    /// Returns the scope of the arguments; `false` counts as absent.
+    /// Returns the scope; `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` unless exactly one scope is given, or for a `type` without
-    ///   `name`.
+    /// - Throws: `invalidArgument` unless there is one scope, or for `type` without `name`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }
@@ -101,10 +88,9 @@ package struct FlushRequest: CallParameters, Equatable {
 
 /// Reply to `Flush`.
 package struct FlushReply: Codable, Sendable, Equatable {
-    /// Number of removed entries.
     package var removed: Int
 
-    /// Number of entries marked stale; nil unless `soft`.
+    /// nil unless `soft`.
     package var marked: Int?
 
     /// Creates the reply.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Settings`: the settings in force.
+/// Reply to `Settings`.
 package struct SettingsReply: Codable, Sendable, Equatable {
-    /// File that the daemon reads, as given on its command line.
+    /// As on the command line.
     package var file: String
 
-    /// Settings in force as YAML, including defaults; secrets as references to their files.
+    /// YAML with defaults; secrets are references to their files.
     package var text: String
 
     /// Creates the reply.
@@ -17,22 +17,21 @@ package struct SettingsReply: Codable, Sendable, Equatable {
 
 /// Arguments of `Routes`.
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Name to find the route of; nil for all routes.
+    /// nil for all routes.
     package var name: String?
 
     /// Creates the request.
     package init(name: String? = nil) { self.name = name }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name }
 }
 
 /// Reply to `Routes`.
 package struct RoutesReply: Codable, Sendable, Equatable {
-    /// Routes in the order of the settings.
     package var routes: [RouteEntry]
 
-    /// Pattern that covers the name; nil without a name.
+    /// Pattern that covers the name.
     package var pattern: String?
 
     /// Creates the reply.
@@ -42,27 +41,25 @@ package struct RoutesReply: Codable, Sendable, Equatable {
     }
 }
 
-/// A route of the settings in force.
+/// A route.
 package struct RouteEntry: Codable, Sendable, Equatable {
-    /// Place in the settings, as `file:line`.
+    /// `file:line`.
     package var place: String
 
-    /// Patterns of its names, as written in the settings.
     package var domains: [String]
 
-    /// Patterns of names that the route excludes.
+    /// Excluded patterns.
     package var except: [String]
 
-    /// Vendors in their order.
     package var vendors: [String]
 
-    /// Upstreams of the route; empty if the route uses the default upstreams.
+    /// Empty for the default upstreams.
     package var upstreams: [String]
 
-    /// Source of the answer if no vendor has one: `upstream` or `none`.
+    /// `upstream` or `none`.
     package var fallback: String
 
-    /// Creates a route from its parts.
+    /// Creates a route.
     package init(
         place: String,
         domains: [String],
@@ -82,22 +79,21 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 
 /// Arguments of `LogLevel`.
 package struct LogLevelRequest: CallParameters, Equatable {
-    /// New log level; `settings` for the configured level; nil to change nothing.
+    /// `settings` for the configured level; nil to change nothing.
     package var level: String?
 
     /// Creates the request.
     package init(level: String? = nil) { self.level = level }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case level }
 }
 
 /// Reply to `LogLevel`.
 package struct LogLevelReply: Codable, Sendable, Equatable {
-    /// Lowest level that is logged.
     package var level: String
 
-    /// Level of the settings or the command line.
+    /// Level of the settings or command line.
     package var settingsLevel: String
 
     /// Creates the reply.

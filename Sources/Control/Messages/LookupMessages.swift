@@ -2,10 +2,9 @@
 
 /// Arguments of `Lookup`.
 package struct LookupRequest: CallParameters, Equatable {
-    /// Name in presentation form.
     package var name: String
 
-    /// Only entries of this type, as a mnemonic or `TYPE65`; nil for all types.
+    /// nil for all types.
     package var type: String?
 
     /// Creates the request.
@@ -14,65 +13,61 @@ package struct LookupRequest: CallParameters, Equatable {
         self.type = type
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name, type }
 }
 
-/// Reply to `Lookup`; never empty: without entries, the reply is the error `NotFound`.
+/// Reply to `Lookup`; `NotFound` replaces an empty one.
 package struct LookupReply: Codable, Sendable, Equatable {
-    /// Entries in the order of their types.
+    /// In the order of types.
     package var entries: [CachedEntry]
 
     /// Creates the reply.
     package init(entries: [CachedEntry]) { self.entries = entries }
 }
 
-/// One cache entry.
+/// A cache entry.
 package struct CachedEntry: Codable, Sendable, Equatable {
-    /// Name in presentation form.
     package var name: String
 
-    /// Type as a mnemonic or `TYPE65`.
     package var type: String
 
-    /// Response code in lower case; `nodata` is NOERROR without records.
+    /// Lower case; `nodata` is NOERROR without records.
     package var rcode: String
 
-    /// Name of the vendor or upstream that answered, or `local`.
+    /// Vendor or upstream, or `local`.
     package var source: String
 
-    /// Server that answered, such as `192.0.2.1:443` or `udp://192.0.2.53`; empty if none.
+    /// Such as `192.0.2.1:443` or `udp://192.0.2.53`.
     package var server: String
 
-    /// Vendor or upstream that answered, and its address or URL; nil for an answer of the daemon.
+    /// Vendor or upstream, with address or URL; nil for the daemon.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// True if the transport was encrypted and authenticated; nil unless an upstream answered.
+    /// True if forged answers are detected; nil for the daemon.
     package var protected: Bool?
 
-    /// True if a trusted upstream validated the answer (AD).
+    /// AD.
     package var validated: Bool
 
-    /// Time since the answer was received.
     package var ageSeconds: Int
 
-    /// Time until the entry is stale; 0 once it is.
+    /// Time until the entry is stale.
     package var ttlSeconds: Int
 
-    /// True if the TTL has expired.
     package var stale: Bool
 
-    /// Number of queries that the entry answered.
+    /// Includes half of the hits of replaced entries.
     package var hits: UInt64
 
-    /// Distinguishes entries for the same question, such as `do` for DNSSEC; often empty.
+    /// Clients of the entry, such as `do`; often empty.
     package var variant: String
 
-    /// Records in presentation form; empty in a negative entry.
+    /// Presentation form.
     package var records: [String]
 
-    /// Creates an entry from its parts.
+    /// Creates an entry.
     package init(
         name: String,
         type: String,

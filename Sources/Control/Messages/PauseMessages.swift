@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Pause` and `Resume`: exactly one of them is given.
+/// Arguments of `Pause` and `Resume`: exactly one.
 package struct PauseRequest: CallParameters, Equatable {
-    /// Name of a vendor in the settings.
     package var vendor: String?
 
-    /// Name of an upstream in the settings.
     package var upstream: String?
 
-    /// Name of a vendor or, if no vendor has this name, of an upstream.
+    /// A vendor, otherwise an upstream.
     package var name: String?
 
     /// Creates the request.
@@ -23,11 +21,11 @@ package struct PauseRequest: CallParameters, Equatable {
         case vendor(String)
         case upstream(String)
 
-        /// A vendor or, if no vendor has this name, an upstream.
+        /// A vendor, otherwise an upstream.
         case either(String)
     }
 
-    /// Returns the vendor or upstream that the arguments select.
+    /// Returns the selected vendor or upstream.
     ///
     /// - Throws: `invalidArgument` unless exactly one argument is given.
     package func subject() throws(MethodError) -> Subject {
@@ -43,29 +41,25 @@ package struct PauseRequest: CallParameters, Equatable {
         }
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, upstream, name }
 }
 
-/// Reply to `Pause` and `Resume`: the new state of the vendor or upstream.
+/// Reply to `Pause` and `Resume`.
 package struct PauseReply: Codable, Sendable, Equatable {
-    /// Name of the vendor; nil for an upstream.
     package var vendor: String?
 
-    /// Name of the upstream; nil for a vendor.
     package var upstream: String?
 
-    /// True if the call changed the state.
     package var changed: Bool
 
-    /// Vendor calls in flight, which continue; 0 for an upstream, as its queries end within
-    /// seconds.
+    /// Vendor calls in flight, which continue; 0 for an upstream.
     package var inFlight: Int
 
-    /// Reason why the vendor or upstream is not used; nil if it is used.
+    /// Reason of the pause; nil if used.
     package var rest: VendorRest?
 
-    /// Creates the reply about a vendor.
+    /// Creates the reply for a vendor.
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {
         self.vendor = vendor
         self.changed = changed
@@ -73,7 +67,7 @@ package struct PauseReply: Codable, Sendable, Equatable {
         self.rest = rest
     }
 
-    /// Creates the reply about an upstream.
+    /// Creates the reply for an upstream.
     package init(upstream: String, changed: Bool, isPaused: Bool) {
         self.upstream = upstream
         self.changed = changed

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Resolve`: names to resolve through cache, vendors and upstreams.
+/// Arguments of `Resolve`.
 package struct ResolveRequest: CallParameters, Equatable {
-    /// Names in presentation form; `ControlLimits` limits their number.
+    /// Limits: ``ControlLimits``.
     package var names: [String]
 
-    /// Type as a mnemonic or `TYPE65`; A and AAAA if nil.
+    /// A and AAAA if nil.
     package var type: String?
 
     /// Creates the request.
@@ -14,13 +14,12 @@ package struct ResolveRequest: CallParameters, Equatable {
         self.type = type
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case names, type }
 
-    /// Checks the number of names.
+    /// Checks the number of names; `isStream` means a reply for each name.
     ///
-    /// - Parameter isStream: true if each name has a reply of its own.
-    /// - Throws: `invalidArgument` for too many names, or none.
+    /// - Throws: `invalidArgument`.
     package func check(isStream: Bool) throws(MethodError) {
         let range = isStream ? ControlLimits.resolvedNames : ControlLimits.resolvedAtOnce
         guard !range.contains(names.count) else { return }
@@ -32,52 +31,47 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Resolve`: one name per reply in a call with `more`, and none in the last; else all
-/// names.
+/// Reply to `Resolve`; with `more`, one name per reply and none in the last.
 package struct ResolveReply: Codable, Sendable, Equatable {
-    /// Results in the order of the names, A before AAAA.
+    /// In the order of names, A before AAAA.
     package var results: [Resolved]
 
     /// Creates the reply.
     package init(results: [Resolved]) { self.results = results }
 }
 
-/// Answer that a client would have received.
+/// Answer to a client.
 package struct Resolved: Codable, Sendable, Equatable {
-    /// Name in presentation form.
     package var name: String
 
-    /// Type as a mnemonic or `TYPE65`.
     package var type: String
 
-    /// Response code as in `Stats`: `noerror`, `nodata`, `nxdomain` and others.
+    /// `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// Type of the source as in `Stats`: `cache`, `stale`, `vendor`, `upstream`, `local` or
-    /// `failed`.
+    /// `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Source of the answer, also of a cached one, such as `tencent/192.0.2.1:443`; nil for an
-    /// answer of the daemon itself.
+    /// Such as `tencent/192.0.2.1:443`, also of a cached answer; nil for the daemon.
     package var server: String?
 
-    /// Vendor or upstream that answered, and its address or URL; nil if `server` is nil.
+    /// Vendor or upstream, with address or URL; nil for the daemon.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Data of the records of this type, in presentation form.
+    /// Data of the requested type.
     package var records: [String]
 
-    /// Lowest TTL of the answer; nil without records.
+    /// Lowest TTL.
     package var ttlSeconds: Int?
 
-    /// Extended DNS error (RFC 8914); nil if there is none.
+    /// Extended error (RFC 8914).
     package var explanation: String?
 
-    /// Time from the query to the answer; nil for a predicted answer.
+    /// nil for a predicted answer.
     package var tookUs: Int?
 
-    /// Creates a result from its parts.
+    /// Creates a result.
     package init(
         name: String,
         type: String,
@@ -102,6 +96,6 @@ package struct Resolved: Codable, Sendable, Equatable {
         self.tookUs = tookUs
     }
 
-    /// True if there are records of the requested type.
+    /// True with records of the requested type.
     package var isResolved: Bool { rcode == "noerror" && !records.isEmpty }
 }

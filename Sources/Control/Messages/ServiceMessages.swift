@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The interface of every Varlink service, `org.varlink.service`.
+/// Interface of every Varlink service.
 package enum ServiceInterface {
-    /// Name of the interface.
     package static let name = "org.varlink.service"
 
-    /// Method that describes the service and lists its interfaces.
+    /// Lists the interfaces.
     package static let getInfo = name + ".GetInfo"
 
-    /// Method that returns the description of an interface.
+    /// Describes an interface.
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
-/// Arguments of a method without parameters.
+/// Empty arguments.
 package struct NoParameters: CallParameters, Equatable {
     /// Creates empty arguments.
     package init() {}
 
-    /// No names.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable {}
 }
 
-/// Reply to `org.varlink.service.GetInfo`.
+/// Reply to `GetInfo`.
 package struct InfoReply: Codable, Sendable, Equatable {
-    /// Vendor of the service.
     package var vendor: String
 
-    /// Name of the service.
     package var product: String
 
-    /// Version of the service.
     package var version: String
 
-    /// URL of the documentation.
     package var url: String
 
-    /// Interfaces of the service; its own comes first.
+    /// The own interface first.
     package var interfaces: [String]
 
-    /// Creates the reply from its parts.
+    /// Creates the reply.
     package init(
         vendor: String,
         product: String,
@@ -54,21 +49,20 @@ package struct InfoReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Arguments of `org.varlink.service.GetInterfaceDescription`.
+/// Arguments of `GetInterfaceDescription`.
 package struct DescriptionRequest: CallParameters, Equatable {
-    /// Name of the interface.
     package var interface: String
 
     /// Creates the request.
     package init(interface: String) { self.interface = interface }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case interface }
 }
 
-/// Reply to `org.varlink.service.GetInterfaceDescription`.
+/// Reply to `GetInterfaceDescription`.
 package struct DescriptionReply: Codable, Sendable, Equatable {
-    /// Interface in Varlink's definition language.
+    /// In Varlink's definition language.
     package var description: String
 
     /// Creates the reply.

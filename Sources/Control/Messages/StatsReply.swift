@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Named counters; a map, so that a daemon can send counters that an older client does not know.
+/// Counters by name; a client may not know all names.
 package typealias Counts = [String: UInt64]
 
 /// Arguments of `Stats`.
 package struct StatsRequest: CallParameters, Equatable {
-    /// True to reset the counters to zero after this reply.
+    /// True to reset the counters after the reply.
     package var reset: Bool?
 
-    /// In a call with `more`: interval between replies in seconds, 1 to 86400; the first is
-    /// immediate.
+    /// Interval of replies, 1 to 86400; requires `more`.
     package var everySeconds: Int?
 
     /// Creates the request.
@@ -18,10 +17,9 @@ package struct StatsRequest: CallParameters, Equatable {
         self.everySeconds = everySeconds
     }
 
-    /// Interval between replies; nil for one reply only.
+    /// Interval of replies; nil for one reply.
     ///
-    /// - Throws: `invalidArgument` if the interval is out of range, or for `reset` with an
-    ///   interval.
+    /// - Throws: `invalidArgument` out of range, or together with `reset`.
     package func interval() throws(MethodError) -> Duration? {
         guard let everySeconds else { return nil }
         guard (1...86_400).contains(everySeconds) else {
@@ -33,119 +31,105 @@ package struct StatsRequest: CallParameters, Equatable {
         return .seconds(everySeconds)
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case reset, everySeconds }
 }
 
-/// Reply to `Stats`: all counters.
+/// Reply to `Stats`.
 ///
-/// Counters only increase. A reset sets all of them and `sinceSeconds` to zero. Levels are not
-/// reset: cache contents, queries in flight, resource use of the process, and today's spent budget.
+/// A reset sets counters to zero, but not levels: cache contents, queries in flight, use of
+/// resources, spent budget.
 package struct StatsReply: Codable, Sendable, Equatable {
     /// Time since the counters were zero.
     package var sinceSeconds: Int
 
-    /// Queries from clients.
     package var queries = QueryStats()
 
-    /// Latencies of answers.
     package var latency = LatencyStats()
 
-    /// Contents and counters of the cache.
     package var cache = CacheStats()
 
-    /// Vendors in the order of the settings.
+    /// In the order of the settings.
     package var vendors: [VendorStats] = []
 
-    /// Upstreams in the order of the settings.
+    /// In the order of the settings.
     package var upstreams: [UpstreamStats] = []
 
-    /// Datagrams by outcome: `ignored`, `truncated-replies` and others.
+    /// By outcome: `ignored`, `truncated-replies` and others.
     package var packets: Counts = [:]
 
-    /// Queries that the cache could not answer.
     package var misses = MissStats()
 
-    /// Refreshes of cached answers before they expire.
     package var refresh = RefreshStats()
 
-    /// Network events.
     package var network = NetworkStats()
 
-    /// Log; nil from a daemon that does not control its log.
+    /// nil if the daemon does not control its log.
     package var log: LogStats?
 
-    /// Kernel acceleration; its answers are also counted in all tables.
+    /// All tables count these answers too.
     package var acceleration: AccelerationStatus?
 
-    /// Resource use of the process.
     package var process = ProcessStats()
 
-    /// Creates counters that are all zero.
+    /// Creates zero counters.
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// Queries from clients, classified in three ways; each table sums to `total`.
+/// Queries; each table sums to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
-    /// Number of all queries.
     package var total: UInt64 = 0
 
-    /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
+    /// `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by response code: `noerror`, `nodata`, `nxdomain`, `servfail` …, `none` if not
-    /// answered.
+    /// `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without reply.
     package var byRcode: Counts = [:]
 
-    /// Queries by transport: `udp`, `tcp`.
+    /// `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
-    /// Creates counters that are all zero.
+    /// Creates zero counters.
     package init() {}
 }
 
-/// Latencies by what is measured.
+/// Latencies.
 package struct LatencyStats: Codable, Sendable, Equatable {
-    /// Time from a client's query to its reply, all queries.
+    /// All queries.
     package var client = LatencyQuantiles()
 
-    /// The same for queries that the cache answered.
+    /// Cache hits.
     package var cache = LatencyQuantiles()
 
-    /// Duration of a vendor call.
+    /// Vendor calls.
     package var vendor = LatencyQuantiles()
 
-    /// Duration of an upstream query.
+    /// Upstream queries.
     package var upstream = LatencyQuantiles()
 
-    /// Creates latencies without samples.
+    /// Creates empty latencies.
     package init() {}
 }
 
-/// Distribution of times in microseconds.
+/// Distribution of times.
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
-    /// Number of samples; if 0, all quantiles are 0.
+    /// Samples; without samples, all times are 0.
     package var count: UInt64 = 0
 
-    /// Median.
     package var p50Us: UInt64 = 0
 
-    /// 90th percentile.
     package var p90Us: UInt64 = 0
 
-    /// 99th percentile.
     package var p99Us: UInt64 = 0
 
-    /// 99.9th percentile.
     package var p999Us: UInt64 = 0
 
-    /// Maximum.
     package var maxUs: UInt64 = 0
 
-    /// Creates a distribution without samples.
+    /// Creates an empty distribution.
     package init() {}
 
-    /// Creates a distribution from its parts, times in microseconds.
+    /// Creates a distribution.
     package init(
         count: UInt64,
         p50Us: UInt64,

@@ -2,30 +2,27 @@
 
 /// Arguments of `Top`.
 package struct TopRequest: CallParameters, Equatable {
-    /// Raw value of a `Kind`.
+    /// A `Kind`.
     package var kind: String
 
-    /// Maximum number of entries; 10 if nil.
+    /// 10 if nil.
     package var count: Int?
 
-    /// Order of a list.
+    /// Sort key.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Names by number of queries.
         case names
 
-        /// Names by number of cache misses.
         case misses
 
-        /// Queries with the longest response times.
+        /// By response time.
         case slow
 
-        /// Names by number of answers from the fallback upstream.
+        /// By answers of the fallback upstream.
         case fallback
 
-        /// Clients by number of queries.
         case clients
 
-        /// Names by number of billable calls.
+        /// By billable calls.
         case cost
     }
 
@@ -35,10 +32,10 @@ package struct TopRequest: CallParameters, Equatable {
         self.count = count
     }
 
-    /// Arguments.
+    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case kind, count }
 
-    /// Returns the decoded arguments.
+    /// Decodes the arguments.
     ///
     /// - Throws: `invalidArgument` for an unknown kind or a count out of range.
     package func selection() throws(MethodError) -> (kind: Kind, count: Int) {
@@ -61,21 +58,17 @@ package struct TopRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Top`.
-///
-/// Entries are `NameCost` for `cost`, `QueryEvent` for `slow`, and `QueryCount` for other kinds.
+/// Reply to `Top`: entries of `NameCost` (`cost`), `QueryEvent` (`slow`) or `QueryCount`.
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
-    /// Raw value of a `TopRequest.Kind`.
     package var kind: String
 
-    /// Period that the list covers: for `cost` since the counters were zero, otherwise since the
-    /// oldest query in memory.
+    /// Time since the counters were zero, or since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Total of names in billable calls, or of queries, including those that are not listed.
+    /// Also names and queries that are not listed.
     package var total: UInt64
 
-    /// Entries in descending order; equal entries by name.
+    /// In descending order, then by name.
     package var entries: [Entry]
 
     /// Creates the reply.
@@ -87,25 +80,23 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     }
 }
 
-/// Query counts of a name or a client, among the recent queries in memory.
+/// Recent queries of a name or client.
 package struct QueryCount: Codable, Sendable, Equatable {
-    /// Name in presentation form, or IP address of the client.
+    /// Name or IP address.
     package var name: String
 
     package var queries: UInt64
 
-    /// Queries that the cache could not answer.
+    /// Cache misses.
     package var misses: UInt64
 
-    /// Queries that an upstream answered because a vendor had no address, or because no vendor
-    /// answered.
+    /// Upstream answers after an empty answer, or a failure, of a vendor.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 
-    /// Longest response time in microseconds.
     package var slowestUs: UInt32
 
-    /// Creates the counts of a name.
+    /// Creates counts.
     package init(
         name: String,
         queries: UInt64 = 0,
@@ -123,27 +114,25 @@ package struct QueryCount: Codable, Sendable, Equatable {
     }
 }
 
-/// Billable calls of a name at one vendor.
+/// Billable calls of a name.
 package struct NameCost: Codable, Sendable, Equatable {
-    /// Name in presentation form.
     package var name: String
 
-    /// Vendor that was called.
     package var vendor: String
 
-    /// Upper bound of the billable calls for this name.
+    /// Upper bound.
     package var calls: UInt64
 
-    /// Number of these calls that may belong to other names; at least `calls - excess` do not.
+    /// Calls that may belong to other names.
     package var excess: UInt64
 
-    /// Place of the route of the last call, as `file:line`.
+    /// Route of the last call, as `file:line`.
     package var route: String
 
-    /// First domain of that route; empty if the route is no longer in the settings.
+    /// First domain; empty if the settings lack the route.
     package var domain: String
 
-    /// Creates the cost of a name.
+    /// Creates a cost.
     package init(
         name: String,
         vendor: String,

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Version`: versions for bug reports.
+/// Reply to `Version`.
 package struct VersionReply: Codable, Sendable, Equatable {
-    /// Version of the daemon.
     package var version: String
 
-    /// Swift compiler of the build.
     package var swift: String
 
-    /// Loaded version of libcurl.
+    /// Loaded version.
     package var libcurl: String
 
-    /// Loaded version of OpenSSL.
+    /// Loaded version.
     package var openssl: String
 
-    /// Loaded version of libyaml.
+    /// Loaded version.
     package var libyaml: String
 
-    /// Creates the reply from its parts.
+    /// Creates the reply.
     package init(
         version: String,
         swift: String,
