@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Calls and replies")
 struct CallTests {
-    /// Parses a call from JSON text.
     func call(_ text: String) throws -> Call { try Call(message: Array(text.utf8)) }
 
     @Test("a call is parsed with its flags, and unknown fields are ignored")
@@ -40,7 +39,7 @@ struct CallTests {
         func nested(_ levels: Int, _ start: String = "[", _ end: String = "]") -> String {
             String(repeating: start, count: levels) + "1" + String(repeating: end, count: levels)
         }
-        // The call and its parameters are two levels.
+        // Call and parameters are two levels.
         _ = try call(text(nested(14)))
         expectMalformed(text(nested(15)))
         expectMalformed(text(nested(15, #"{"x":"#, "}")))
@@ -50,7 +49,7 @@ struct CallTests {
         }
 
         func list(_ count: Int) -> String { "[1" + String(repeating: ",1", count: count - 1) + "]" }
-        // The call, its method and its parameters are three values, and the list is one.
+        // Call, method, parameters and list are four values.
         _ = try call(text(list(4092)))
         expectMalformed(text(list(4093)))
         _ = try Reply(message: Array(#"{"parameters":\#(list(5000))}"#.utf8))

@@ -13,7 +13,7 @@ struct InterfaceTests {
             .joined(separator: "\n")
     }
 
-    /// Returns all member names in a JSON value, except keys of maps such as counters.
+    /// Returns member names, except keys of maps.
     func names(in value: JSONValue) -> Set<String> {
         let maps: Set = [
             "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",
@@ -85,20 +85,17 @@ struct InterfaceTests {
     }
 }
 
-/// Parser of Varlink's interface definition language.
+/// Parser of Varlink's definition language.
 struct InterfaceReader {
-    /// A syntax error.
     struct Fault: Error {
         let expected: String
         let rest: Substring
     }
 
-    /// Text that is not parsed yet.
     private var rest: Substring
 
     init(text: String) { rest = text[...] }
 
-    /// Parses a whole interface.
     mutating func readInterface() throws {
         try expect("interface")
         _ = try word { $0.isLetter || $0.isNumber || $0 == "." || $0 == "-" }
@@ -116,7 +113,7 @@ struct InterfaceReader {
         }
     }
 
-    /// Parses a type: a map, an array, an optional, a struct or a name.
+    /// Parses a map, array, optional, struct or name.
     private mutating func readType() throws {
         if take("?") { return try readType() }
         if take("[string]") || take("[]") { return try readType() }
@@ -125,7 +122,7 @@ struct InterfaceReader {
         try readTypeName()
     }
 
-    /// Parses the fields of a struct, or the words of an enumeration.
+    /// Parses a struct or an enumeration.
     private mutating func readStruct() throws {
         try expect("(")
         if take(")") { return }
@@ -136,7 +133,6 @@ struct InterfaceReader {
         try expect(")")
     }
 
-    /// Parses a name that begins with a capital letter.
     private mutating func readTypeName() throws {
         guard skippingSpace().first?.isUppercase == true else {
             throw Fault(expected: "a type name", rest: rest)
@@ -144,13 +140,12 @@ struct InterfaceReader {
         _ = try word { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
 
-    /// Skips white space and returns the rest.
     private mutating func skippingSpace() -> Substring {
         rest = rest.drop(while: \.isWhitespace)
         return rest
     }
 
-    /// Parses the longest non-empty sequence of characters that satisfy `fits`.
+    /// Parses characters that satisfy `fits`.
     private mutating func word(_ fits: (Character) -> Bool) throws -> Substring {
         let word = skippingSpace().prefix(while: fits)
         guard !word.isEmpty else { throw Fault(expected: "a word", rest: rest) }
@@ -158,14 +153,14 @@ struct InterfaceReader {
         return word
     }
 
-    /// Skips a token if it comes next, and returns whether it did.
+    /// Skips a token if present, and returns true.
     private mutating func take(_ token: String) -> Bool {
         guard skippingSpace().hasPrefix(token) else { return false }
         rest = rest.dropFirst(token.count)
         return true
     }
 
-    /// Skips a token that must come next.
+    /// Skips a token.
     private mutating func expect(_ token: String) throws {
         guard take(token) else { throw Fault(expected: token, rest: rest) }
     }

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("JSONWritable writes the same JSON as Codable")
 struct JSONWriterTests {
-    /// Returns the text from Codable.
+    /// Returns the text of Codable.
     private func coded(_ value: some Encodable) throws -> String {
         String(decoding: try JSONText.encoder.encode(value), as: UTF8.self)
     }
 
-    /// Returns the text for the wire.
+    /// Returns the text of the protocol.
     private func written(_ value: some Encodable) throws -> String {
         #expect(value is any JSONWritable)
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
@@ -51,7 +51,7 @@ struct JSONWriterTests {
                 in: Array(message.dropLast())
             )
             #expect(results == Samples.dump && more == continues)
-            // Generic decoding, without knowledge of the type.
+            // Decodes without the type.
             let reply = try Reply(message: Array(message.dropLast()))
             #expect(reply.continues == continues)
             #expect(try reply.results(as: DumpReply.self) == Samples.dump)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Control
 
-/// Deterministic random number generator (xorshift).
+/// Random numbers (xorshift).
 struct Dice: RandomNumberGenerator {
-    /// The state; must not be 0.
+    /// Not 0.
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -18,7 +18,7 @@ struct Dice: RandomNumberGenerator {
 
 @Suite("Decoding of messages from a stream")
 struct MessageDecoderTests {
-    /// Returns the messages of a stream that arrives in pieces of `size` octets.
+    /// Returns the messages of a stream in pieces.
     func messages(of stream: [UInt8], inPiecesOf size: Int, limit: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var result: [[UInt8]] = []

@@ -15,7 +15,6 @@ struct AnswerCacheTests {
         cache = AnswerCache(limit: 1 << 20, origin: origin, seed: 3)
     }
 
-    /// Queries the cache at `time` after its creation.
     private func ask(_ asked: Asked, at time: Duration = .zero) throws -> Answered? {
         let result = cache.withTable(now: origin + time) { table, now in
             Result { try table.ask(asked, now: now) }
@@ -199,7 +198,7 @@ struct AnswerCacheTests {
                     let new = try Name("y\(random.next()).example.org")
                     _ = table.insert(try .addresses(new), now: 0)
                 }
-                // Entries in use are moved during the walk.
+                // Entries in use are moved.
                 for _ in 0..<20 {
                     let index = Int.random(in: 0..<1_500, using: &random)
                     let asked = Asked(name: try Name("n\(index).example.com"))
@@ -268,7 +267,7 @@ struct AnswerCacheTests {
     }
 }
 
-/// Counts the results of several threads.
+/// Counts results of threads.
 private final class Tally: Sendable {
     let right = Atomic(0)
     let wrong = Atomic(0)

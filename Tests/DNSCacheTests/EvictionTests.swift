@@ -55,8 +55,7 @@ struct EvictionTests {
                 }
             }
         }
-        // Of 40,000 queries. One insertion spares a limited number of entries: of a long run of
-        // entries in use one in 33 is evicted.
+        // Of 40,000 queries: in a long run of entries in use, one in 33 is evicted.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
@@ -89,8 +88,7 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns how many of 100 names survive a flood of names queried once; `asks` is called every
-    /// 500 insertions.
+    /// Returns how many of 100 names survive a flood of names; `asks` runs every 500 insertions.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -190,7 +188,7 @@ struct EvictionTests {
             let count = Int.random(in: 0..<40, using: &random)
             _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: 0)
             stored.append((name, count))
-            // Some of the latest entries are kept in use, so that moved entries wrap around too.
+            // Entries in use are moved, also around the end of the block.
             for (name, count) in stored.suffix(30) where Bool.random(using: &random) {
                 let answered = try table.ask(Asked(name: name), now: 0)
                 if let answered, answered.addresses.count != count {
@@ -211,8 +209,7 @@ struct EvictionTests {
 
     @Test
     func `queries chosen against an XOR hash all stay in an empty cache`() throws {
-        // With `seed ^ type * K ^ word` as the start of the hash, all 120 queries would share two
-        // buckets.
+        // All queries would share two buckets if the hash began with `seed ^ type * K ^ word`.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
         let chosen = try Self.cancelling(120)
         for (name, type) in chosen {
@@ -223,15 +220,14 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns queries for which (first eight octets) XOR (type times the golden ratio) is the
-    /// same.
+    /// Returns queries with equal (first eight octets) XOR (type times golden ratio).
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {
             let word = 0x2121_2121_2121_211F ^ UInt64(type) &* 0x9E37_79B9_7F4A_7C15
             let octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Labels of one octet follow, so that the first label may have any odd length.
+            // Labels of one octet follow, so the first label may have any odd length.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { continue }
             let wire = octets + [UInt8](repeating: 1, count: 58) + [0]
             let name = try wire.withUnsafeBytes { try Name(wire: $0) }

@@ -33,7 +33,7 @@ struct GrowthTests {
         }
         let known = try Self.known(&table, 0..<50_000)
         #expect(known == Int(table.numbers.entries))
-        // A name is not stored if its two buckets are full, even if others have free slots.
+        // A name with two full buckets is not stored.
         #expect(known >= 49_998)
     }
 
@@ -48,7 +48,7 @@ struct GrowthTests {
             #expect(added <= 66)
             if added > 2 { hurries += 1 }
             before = table.index.octets
-            // Two pages at first, then at most twice the size for a load of 70 %.
+            // First two pages, then at most twice the size for 70 % load.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)
@@ -103,7 +103,6 @@ struct GrowthTests {
 }
 
 extension AnswerTable {
-    /// Resident octets of the ring and the index.
     fileprivate var residentOctets: Int {
         ring.pages.residentOctets + index.pages.residentOctets
     }

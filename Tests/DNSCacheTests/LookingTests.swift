@@ -9,7 +9,7 @@ import Testing
 struct LookingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
 
-    /// Returns a cache with this number of names below example.com, and one other name.
+    /// Returns a cache of names below example.com and another name.
     private func cache(_ count: Int) throws -> AnswerCache {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 9)
         for index in 0..<count {
@@ -84,7 +84,7 @@ struct LookingTests {
         while sweep.step(now: later) {
             guard !sweep.isLate else { continue }
             for index in 0..<AnswerCache.stride {
-                // These entries are in use, so they are moved instead of evicted.
+                // Entries in use are moved instead of evicted.
                 for name in old where index.isMultiple(of: 16) {
                     let question = Question(name: name, type: .a)
                     _ = cache.staleAnswer(for: question, variant: .any, ttl: 30, now: later)

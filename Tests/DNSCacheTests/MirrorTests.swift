@@ -5,9 +5,9 @@ import Testing
 
 @testable import DNSCache
 
-/// A mirror that records its copies.
+/// A mirror that records copies.
 private final class Notebook: AnswerMirror, @unchecked Sendable {
-    /// Copies by name, type and variant, with their expiry time.
+    /// Expiry by name, type and variant.
     var copies: [String: Int64] = [:]
     var hits: [MirroredHits] = []
     var idle: [MirroredHits] = []
@@ -69,7 +69,7 @@ struct MirrorTests {
         cache.setMirror(mirror)
     }
 
-    /// Queries a name repeatedly, and completes the pending copies.
+    /// Queries a name, then writes pending copies.
     private func ask(_ name: Name, times: Int = 1, at time: Duration = .zero) throws {
         for _ in 0..<times {
             _ = try cache.withTable(now: origin + time) { table, now in
@@ -158,7 +158,7 @@ struct MirrorTests {
         store(try .addresses("www.example.com", ttl: 100, refreshAfter: 75))
         try ask("www.example.com", times: 2)
         #expect(mirror.copies == [www: 75_000])
-        // This query causes the refresh; the next one has the other copies made.
+        // This query causes the refresh, the next one the other copies.
         try ask("www.example.com", at: .seconds(76))
         #expect(mirror.copies.isEmpty)
         try ask("www.example.com", at: .seconds(77))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-/// Reference model of the cache: a dictionary without a size limit.
+/// Reference model: a dictionary without size limit.
 struct Model {
     struct Key: Hashable {
         let question: Question
@@ -60,9 +60,7 @@ struct Model {
         }
     }
 
-    /// Returns the correct answers, usually one.
-    ///
-    /// - Parameter mayDrop: true if entries may have been evicted; then a failure is correct too.
+    /// Returns the correct answers; `mayDrop` allows evictions, and then failures too.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }
@@ -72,7 +70,7 @@ struct Model {
         return good.contains { $0.isStale(now) } ? [] : failures
     }
 
-    /// Returns the error of a stale answer or of its absence; nil if it is correct.
+    /// Returns the error of a stale answer or of its absence.
     func fault(of stale: StaleAnswer?, to asked: Asked, mayDrop: Bool, now: UInt64) -> String? {
         let right = suiting(asked, isFailure: false).filter { $0.isFresh(now) || $0.isStale(now) }
         guard let stale else { return right.isEmpty || mayDrop ? nil : "there is none" }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-/// A cache, its clocks, and its snapshots.
+/// A cache with clocks and snapshots.
 struct Life {
     let cache: AnswerCache
     let origin = Instant(nanoseconds: 1 << 50)
@@ -14,7 +14,6 @@ struct Life {
         cache = AnswerCache(limit: limit, origin: origin, seed: 31)
     }
 
-    /// Returns an instant as seconds after the start.
     func at(_ seconds: Double) -> Instant { origin + .seconds(seconds) }
 
     func insert(_ answer: CachedAnswer, at seconds: Double = 0) {
@@ -27,7 +26,6 @@ struct Life {
         }.get()
     }
 
-    /// Returns the blocks of a snapshot.
     func blocks(
         at seconds: Double = 0,
         wallTime: UInt64 = 1_000_000,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-/// Reproducible pseudo-random numbers (SplitMix64).
+/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,7 +21,7 @@ struct Seeded: RandomNumberGenerator {
     }
 }
 
-/// Name literals, for tests only.
+/// Name literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -33,12 +33,12 @@ extension Name: ExpressibleByStringLiteral {
 }
 
 extension RecordType {
-    /// A type with opaque data.
+    /// Opaque data.
     static let odd = RecordType(rawValue: 65_280)
 }
 
 extension CachedAnswer {
-    /// Returns an answer with IPv4 addresses of `name`.
+    /// Returns an answer with IPv4 addresses.
     static func addresses(
         _ name: Name,
         _ values: [UInt32] = [0xC000_0201],
@@ -52,7 +52,7 @@ extension CachedAnswer {
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let records = values.map { value in
-            // Other types have the same octets: the cache does not read record data.
+            // The cache does not read the data of other types.
             let octets = withUnsafeBytes(of: value.bigEndian) { Array($0) }
             return Record(
                 name: name,
@@ -75,7 +75,7 @@ extension CachedAnswer {
         )
     }
 
-    /// Returns the denial of `name` or of one of its types.
+    /// Returns NXDOMAIN or NODATA.
     static func denial(
         _ name: Name,
         _ rcode: RCode = .nxDomain,
@@ -109,7 +109,6 @@ extension CachedAnswer {
         )
     }
 
-    /// Returns the cached failure of `name`.
     static func failure(
         _ name: Name,
         type: RecordType = .a,
@@ -128,12 +127,11 @@ extension CachedAnswer {
         )
     }
 
-    /// The IPv4 addresses in the answer.
     var addresses: [UInt32] { records.flatMap { record in record.value.map { [$0] } ?? [] } }
 
     var ttls: [UInt32] { records.map(\.ttl) }
 
-    /// The records, parsed after the question as a client does.
+    /// The records, parsed after the question.
     private var records: [(ttl: UInt32, value: UInt32?)] {
         var message = Message(header: Header())
         message.questions = [question]
@@ -154,24 +152,22 @@ extension CachedAnswer {
     }
 }
 
-/// A client's query to the cache.
+/// A query.
 struct Asked {
     var name: Name
     var type = RecordType.a
 
-    /// DO and CD flags; nil for a client without EDNS.
+    /// nil without EDNS.
     var dnssecOK: Bool?
     var checkingDisabled = false
 
-    /// AD flag: true if the client requests the validation result.
+    /// AD.
     var wantsProof = false
 
-    /// The variant of matching answers.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK ?? false, checkingDisabled: checkingDisabled)
     }
 
-    /// The query in wire format.
     var octets: [UInt8] {
         var header = Header(id: 0xBEEF)
         header.recursionDesired = true
@@ -188,12 +184,11 @@ struct Asked {
     }
 }
 
-/// A reply from the cache.
+/// A reply.
 struct Answered {
     let hit: CacheHit
     let message: Message
 
-    /// The IPv4 addresses in the answer.
     var addresses: [UInt32] {
         message.answers.compactMap { record in
             switch record.data {
@@ -208,7 +203,7 @@ struct Answered {
 }
 
 extension AnswerTable {
-    /// Returns the reply to a query, and checks that a miss leaves the buffer unchanged.
+    /// Returns the reply; checks that a miss leaves the buffer unchanged.
     mutating func ask(_ asked: Asked, now: UInt64, limit: Int = 65_535) throws -> Answered? {
         let query = asked.octets
         let facts = try QueryFacts(checking: query.rawSpan)
@@ -227,7 +222,7 @@ extension AnswerTable {
         return Answered(hit: hit, message: message)
     }
 
-    /// The hashes of all live entries.
+    /// Hashes of live entries.
     var hashes: Set<UInt64> {
         var hashes: Set<UInt64> = []
         var position = ring.tail
@@ -239,7 +234,7 @@ extension AnswerTable {
         return hashes
     }
 
-    /// The names of all live entries.
+    /// Names of live entries.
     var namesLeft: Set<Name> {
         var names: Set<Name> = []
         var position = ring.tail
@@ -251,7 +246,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Checks all invariants of ring and index, and returns the violations.
+    /// Returns violations of the invariants of ring and index.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []
@@ -277,7 +272,7 @@ extension AnswerTable {
         if position != ring.head { faults.append("the last entry does not end at the head") }
         if ring.head - ring.tail > ring.capacity { faults.append("more is used than there is") }
 
-        // Every bucket is the first of some hash, so this visits all slots.
+        // Every bucket is the first of some hash.
         let buckets = index.octets / 64
         let indexed = Set((0..<buckets).flatMap { index.references(UInt64($0)) })
         if indexed != live { faults.append("slots refer to entries that are not live") }
@@ -291,7 +286,7 @@ extension AnswerTable {
     }
 }
 
-/// A table with time in seconds, as a class, so that expectations can change it.
+/// A class with time in seconds, which expectations can change.
 final class TestTable {
     var table: AnswerTable
 
@@ -338,13 +333,11 @@ final class TestTable {
         )
     }
 
-    /// Marks all entries as stale.
     func expire(at seconds: Double) {
         let now = milliseconds(seconds)
         _ = table.walk(from: 0, count: .max) { _, _ in .expire(now: now) }
     }
 
-    /// The only entry.
     var entry: CacheEntry? {
         var found: CacheEntry?
         _ = table.walk(from: 0, count: .max) { table, reference in

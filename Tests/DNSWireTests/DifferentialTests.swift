@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// The folder of public packets: files `*.bin`, two octets of length before each packet.
+    /// Folder of files `*.bin` with public packets, each after two octets of length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
@@ -38,7 +38,7 @@ struct DifferentialTests {
     func `records are printed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         var records: [Record] = []
-        // Every third packet is made by dnspython; the others are mutations.
+        // dnspython made every third packet; the others are mutations.
         for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
         where index.isMultiple(of: 3) {
             if let message = try? Message(parsing: packet) {
@@ -59,15 +59,14 @@ struct DifferentialTests {
 // MARK: - Comparing
 
 extension DifferentialTests {
-    /// Counts of a comparison.
     private struct Tally {
-        /// Packets that both refused, or both parsed as the same message.
+        /// Both refused the packet, or parsed the same message.
         var agreed = 0
-        /// Packets that both accepted.
+        /// Both accepted the packet.
         var accepted = 0
     }
 
-    /// Parses packets with both parsers and records the first few unexplained differences.
+    /// Compares both parsers and records the first unexplained differences.
     @discardableResult
     private func compare(_ packets: [[UInt8]], _ label: String = "generated") throws -> Tally {
         let lines = try Oracle.read(packets)
@@ -106,14 +105,14 @@ extension DifferentialTests {
         return tally
     }
 
-    /// Returns true if we may refuse a packet that dnspython accepts.
+    /// Returns true if our parser may refuse a packet that dnspython accepts.
     private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
         switch error {
         case .pointerIntoHeader:
             // The header has no names (RFC 1035 §4.1.4).
             notes.contains("pointer-into-header")
         case .badOption:
-            // Lengths of cookies, keepalives and extended errors, and bits after a subnet.
+            // Lengths of cookie, keepalive and extended error; bits after a subnet.
             notes.contains { $0.hasPrefix("option-") }
         case .compressedName:
             // The target of SVCB is never compressed (RFC 9460 §2.2).
@@ -122,19 +121,19 @@ extension DifferentialTests {
             // TXT has at least one string (RFC 1035 §3.3.14); SVCB has no duplicate key.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
-            // dnspython continues after another octet than the end of the pointer.
+            // dnspython continues at another octet than the end of the pointer.
             notes.contains("labels-over-pointer")
         }
     }
 
-    /// Returns true if dnspython may refuse a packet that we accept.
+    /// Returns true if dnspython may refuse a packet that our parser accepts.
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
         // dnspython requires the key of a TSIG record, knows no subnet without a family, and
-        // validates SVCB values, which our parser leaves to its callers.
+        // validates SVCB values.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 
-    /// Returns all fields of a message in the format of `oracle.py`.
+    /// Returns the fields in the format of `oracle.py`.
     private func describe(_ message: Message) -> String {
         var fields = [digits(Array(message.encoded().prefix(4)))]
         for question in message.questions {
@@ -157,18 +156,16 @@ extension DifferentialTests {
         return fields.joined(separator: " ")
     }
 
-    /// Returns the OPT record in the format of `oracle.py`.
     private func describe(_ edns: EDNS) -> String {
         let ttl = [edns.extendedRCode, edns.version] + two(Int(edns.flags))
         let options = edns.options.map { option in
-            // Header and OPT record without options have 23 octets, option code and length 4.
+            // 23 octets of header and OPT, 4 of option code and length.
             let octets = Message(edns: EDNS(options: [option])).encoded()
             return "\(option.code)=\(digits(Array(octets[27...])))"
         }
         return "o:\(edns.udpPayloadSize)/\(digits(ttl))/\(options.joined(separator: ","))"
     }
 
-    /// Returns octets as hexadecimal digits.
     private func digits(_ octets: [UInt8]) -> String {
         octets.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
     }

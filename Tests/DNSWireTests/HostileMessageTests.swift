@@ -5,10 +5,9 @@ import Testing
 @Suite("Malformed and hostile messages")
 struct HostileMessageTests {
     #if DEBUG
-    /// Number of mutated packets; smaller in slow builds.
+    /// Fewer in slow builds.
     private static let mutations = 20_000
     #else
-    /// Number of mutated packets.
     private static let mutations = 200_000
     #endif
 
@@ -50,7 +49,7 @@ struct HostileMessageTests {
                 let message = try Message(parsing: mutant)
                 accepted += 1
                 let written = message.encoded()
-                // A message with unusual compression may exceed the limit when it is encoded by us.
+                // Our encoding may be longer.
                 if !message.header.isTruncated, written[2] & 2 != 0 { continue }
                 guard try Message(parsing: written) == message else {
                     Issue.record("not the same: \(mutant)")
@@ -63,12 +62,12 @@ struct HostileMessageTests {
                 }
             }
         }
-        // The test requires that some mutants are accepted.
+        // Some mutants must be accepted.
         #expect(accepted > Self.mutations / 20)
         #expect(accepted < Self.mutations)
     }
 
-    /// Changes, removes, duplicates or truncates a few octets, with pointers and counts among them.
+    /// Changes some octets, also pointers and counts.
     private static func mutate(_ octets: [UInt8], with random: inout Seeded) -> [UInt8] {
         var mutant = octets
         for _ in 0..<Int.random(in: 1...3, using: &random) where !mutant.isEmpty {
@@ -92,7 +91,7 @@ struct HostileMessageTests {
 
     @Test
     func `a message with the maximum number of records is parsed`() throws {
-        // 5957 records of eleven octets each.
+        // Records of eleven octets.
         let count = (65_535 - 12) / 11
         var octets = header(0, count, 0, 0)
         for _ in 0..<count { octets += hex("00 FF00 0001 00000000 0000") }

@@ -36,7 +36,7 @@ struct KeptSectionsTests {
         )
     }
 
-    /// Parses the same octets again; omitted parameters have the original values.
+    /// Parses the octets again with replaced parameters.
     private func check(
         _ octets: [UInt8]? = nil,
         answers: UInt16? = nil,

@@ -37,7 +37,7 @@ struct MessageBuilderTests {
         let octets = builder.finish()
         // The owner, then the uncompressed target.
         #expect(octets[41..<58].elementsEqual("\u{3}sip\u{7}example\u{3}com\u{0}".utf8))
-        // The second owner is a label and a pointer to the first owner, not to the target.
+        // The second owner points to the first owner, not to the target.
         #expect(octets[58..<64].elementsEqual([3] + ascii("sip") + [0xC0, 12]))
     }
 
@@ -75,7 +75,7 @@ struct MessageBuilderTests {
         #expect(throws: BuildError.misplaced) { try append(address, to: .authority, of: builder) }
     }
 
-    /// Writes into a copy, as `#expect(throws:)` may not change captured values.
+    /// Writes into a copy: `#expect(throws:)` may not change captured values.
     private func append(
         _ record: Record,
         to section: Section,
@@ -154,7 +154,7 @@ struct MessageBuilderTests {
             data: .opaque([UInt8](repeating: 7, count: 0x4000 - 12 - 11 - 4))
         )
         try builder.append(filler, to: .answer)
-        // The first label is the last that a pointer can reach, the second one is out of reach.
+        // A pointer can reach the first label, but not the second.
         let record = Record(name: "abcdef.example.com", ttl: 1, data: .a("192.0.2.1"))
         try builder.append(record, to: .answer)
         let start = builder.octets.count

@@ -6,19 +6,19 @@ import Testing
 struct NameHashTests {
     private static let seeds: [UInt64] = [0, 1, .max, 0x9E37_79B9_7F4A_7C15, 0xA076_1D64_78BD_642F]
 
-    /// A question in the form that is hashed.
+    /// A question to hash.
     private struct Chosen: Hashable {
         var name: [UInt8]
         var type: UInt16
     }
 
-    /// Returns a name with these octets as labels, which must have no upper-case letters.
+    /// Returns a name of these labels without upper-case letters.
     private static func name(_ labels: [UInt8]...) -> [UInt8] {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Families of questions that an attacker could choose: different type, prefix, length, high
-    /// bits, zero words, and the public constants of common multiplicative hashes.
+    /// Questions of an attacker: other type, prefix, length, high bits, zero words, and constants
+    /// of common hashes.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [
@@ -50,8 +50,7 @@ struct NameHashTests {
                             let words = [first, second].flatMap { word in
                                 (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
                             }
-                            // The hash reads words of eight octets, starting with the first length
-                            // octet.
+                            // Words of eight octets start with the first length octet.
                             let lower = words.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
                             return Chosen(name: name(Array(label.prefix(7)) + lower), type: type)
                         }
@@ -62,8 +61,7 @@ struct NameHashTests {
         ]
     }
 
-    /// Returns questions for which (first eight octets) XOR (type times the golden ratio) is the
-    /// same: `seed ^ type * K ^ word` collides for every seed.
+    /// Returns questions that collide in `seed ^ type * K ^ word` for every seed.
     private static func cancelling(_ count: Int) -> [Chosen] {
         let base: UInt64 = 0x2121_2121_2121_211F
         let golden: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -71,7 +69,7 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Labels of one octet follow, so that the first label may have any odd length.
+            // Labels of one octet follow, so the first label may have any odd length.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)
@@ -94,8 +92,7 @@ struct NameHashTests {
 
     @Test
     func `chosen questions spread over buckets like random ones`() {
-        // 2^8 buckets by the low octet. A random hash puts no bucket of these families at four
-        // times its share plus 16.
+        // A random hash puts less than four times the mean plus 16 into a bucket.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             for seed in Self.seeds {

@@ -126,7 +126,7 @@ struct PlainReplyTests {
         ("a wrong length", patched([3], at: 11)),
     ]
 
-    /// A reply with one record, in which octets at this place of the record are replaced.
+    /// A reply with replaced octets in its record.
     private static func patched(_ octets: [UInt8], at place: Int) -> [UInt8] {
         var reply = reply([address()])
         reply.replaceSubrange(
@@ -141,7 +141,7 @@ struct PlainReplyTests {
         #expect(Self.copy(example.octets) == nil, "\(example.what)")
     }
 
-    /// A reply with a CNAME whose target is a label and a pointer, and an address at its end.
+    /// A reply with an address and a CNAME to a label and a pointer.
     private static func aliased(pointer: Int, ttl: [UInt8] = [0, 0, 0, 60]) -> [UInt8] {
         var octets = reply([])
         octets.removeLast(11)
@@ -159,7 +159,7 @@ struct PlainReplyTests {
         #expect(Self.copy(Self.aliased(pointer: 12)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 16)) != nil)
         #expect(Self.copy(Self.aliased(pointer: 28)) != nil, "the root label")
-        // Into a label, into the type, and into a TTL that is also a name.
+        // Into a label, a type, and a TTL that is also a name.
         #expect(Self.copy(Self.aliased(pointer: 27)) == nil)
         #expect(Self.copy(Self.aliased(pointer: 29)) == nil)
         let place = Self.questionEnd + 6

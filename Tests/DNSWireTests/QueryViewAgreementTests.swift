@@ -36,7 +36,7 @@ struct QueryViewAgreementTests {
                 if let message {
                     Self.compare(facts, mutant, with: message)
                 } else {
-                    // The one documented difference: in-place parsing ignores option contents.
+                    // In-place parsing ignores option contents.
                     let bare = Array(mutant[..<(facts.questionEnd + 9)]) + [0, 0]
                     #expect(facts.edns != nil, "\(mutant)")
                     Self.compare(facts, bare, with: try? Message(parsing: bare))
@@ -45,7 +45,7 @@ struct QueryViewAgreementTests {
                 Self.check(error, mutant, message)
             }
         }
-        // The test requires that some queries are accepted.
+        // Some queries must be accepted.
         #expect(accepted > Self.packets / 10)
         #expect(accepted < Self.packets)
     }
@@ -72,7 +72,7 @@ struct QueryViewAgreementTests {
 
     // MARK: - Judging
 
-    /// Compares the in-place facts with the message.
+    /// Compares facts and message.
     private static func compare(_ facts: QueryFacts, _ octets: [UInt8], with message: Message?) {
         guard let message, let question = message.question else {
             Issue.record("refused as a message: \(octets)")
@@ -93,7 +93,7 @@ struct QueryViewAgreementTests {
         }
     }
 
-    /// Checks that a query refused in place is an invalid message or not a plain query.
+    /// Checks that the refused query is invalid or unusual.
     private static func check(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) {
         guard let message else { return }
         let isRight =
@@ -108,9 +108,7 @@ struct QueryViewAgreementTests {
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }
 
-    /// Returns true if the question's name has a pointer into the header.
-    ///
-    /// Message parsing follows it, in-place parsing refuses it.
+    /// Returns true if the name has a pointer into the header, which only in-place parsing refuses.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, (1...63).contains(octets[position]) {
@@ -121,7 +119,6 @@ struct QueryViewAgreementTests {
 
     // MARK: - Making
 
-    /// Returns a plain query.
     private static func query(_ random: inout RandomMessages) -> Message {
         var header = Header(id: random.random.next16(), flags: random.random.next16())
         header.isResponse = false
@@ -137,7 +134,7 @@ struct QueryViewAgreementTests {
         return query
     }
 
-    /// Changes, removes, duplicates or truncates a few octets.
+    /// Changes some octets.
     private static func mutate(_ octets: [UInt8], _ random: inout Seeded) -> [UInt8] {
         var mutant = octets
         for _ in 0..<Int.random(in: 1...2, using: &random) where !mutant.isEmpty {
@@ -236,7 +233,7 @@ struct QueryViewKeyTests {
             low.insert(UInt32(truncatingIfNeeded: value))
             high.insert(UInt32(value >> 32))
         }
-        // The chance that two of 4096 share 32 bits is 1 in 512.
+        // Two of 4096 share 32 bits with a chance of 1 in 512.
         #expect(low.count >= count - 2)
         #expect(high.count >= count - 2)
     }

@@ -2,12 +2,12 @@
 import DNSWire
 import Testing
 
-/// An in-place reply and its query.
+/// A query and its reply.
 private struct Made {
     let query: [UInt8]
     let octets: [UInt8]
 
-    /// Replies to `query` with records, as the cache does.
+    /// Replies with records, as the cache does.
     init(
         _ query: [UInt8],
         _ sections: AnswerSections,
@@ -37,7 +37,7 @@ private struct Made {
         octets = Array(buffer[..<count])
     }
 
-    /// Replies to `query` with an RCODE only.
+    /// Replies without records.
     init(_ query: [UInt8], rcode: UInt16, moreFlags: UInt16 = 0) throws {
         let facts = try QueryFacts(checking: query.rawSpan)
         var buffer = query + [UInt8](repeating: 0xEE, count: 512)
@@ -106,11 +106,10 @@ struct QueryViewReplyTests {
         #expect(validated.header.authenticData == isTold)
         let plain = try Made(query, Self.addresses(1)).message
         #expect(!plain.header.authenticData)
-        // Nothing else differs.
         var same = validated
         same.header.authenticData = false
         #expect(same == plain)
-        // A truncated answer has no validated records, so AD is clear.
+        // A truncated answer has no records, so no AD.
         let cut = try Made(query, Self.addresses(60), flags: ad, limit: 512).message
         #expect(cut.header.isTruncated && !cut.header.authenticData)
     }
@@ -120,7 +119,7 @@ struct QueryViewReplyTests {
         let query = RawQuery("0x20") { $0.name = "03 775777 07 6558414D506C45 03 436F4D 00" }.octets
         let made = try Made(query, Self.addresses(2))
         #expect(made.octets[12..<33] == query[12..<33])
-        // The owner names point to the question, so they have the same case.
+        // The owners point to the question.
         let spelt = try made.message.answers.map { $0.name.octets }
         #expect(spelt == [Array(query[12..<29]), Array(query[12..<29])])
     }
@@ -195,7 +194,7 @@ struct QueryViewReplyTests {
         let query = RawQuery("EDNS") { $0.addOPT(version: "01") }.octets
         #expect(try Made(query, rcode: RCode.badVers.rawValue).message.rcode == .badVers)
         #expect(try Made(query, .empty, rcode: .badCookie).message.rcode == .badCookie)
-        // Without OPT the upper bits are lost.
+        // Without OPT, the upper bits are lost.
         #expect(try Made(RawQuery("plain").octets, rcode: 16).message.rcode == .noError)
     }
 
@@ -223,7 +222,7 @@ struct QueryViewReplyTests {
         _ flags: String,
         _ expected: String
     ) {
-        // An option, one question and one record before the OPT record.
+        // A question, a record, then OPT with an option.
         let record = "C00C 0006 0001 00000000 0000"
         var buffer = hex(
             "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
@@ -235,7 +234,7 @@ struct QueryViewReplyTests {
             Array(buffer[..<count])
                 == hex("1234" + expected + "0000 0000 0000 0001" + "00 0029 04D0 00 00 0000 0000")
         )
-        // One octet less, and the message cannot be parsed up to its OPT.
+        // With one octet less, OPT cannot be found.
         var cut = hex(
             "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
                 + "00 0029 04D0 00 00 8000 0008 0003 0004 616263"
@@ -259,7 +258,7 @@ struct QueryViewReplyTests {
     func `an in-place reply equals the one that the message builder writes`() throws {
         var random = RandomMessages(seed: 11)
         for round in 0..<1_500 {
-            // A query, and its answer encoded for the same question in another case of letters.
+            // The answer is encoded for the question in another letter case.
             let question = random.question()
             var answer = random.message()
             var header = Header(id: UInt16(round), flags: random.random.next16())
@@ -300,7 +299,7 @@ struct QueryViewReplyTests {
 }
 
 extension Question {
-    /// Returns the same question with a random case of each letter.
+    /// Returns the question in random letter case.
     fileprivate func respelt(_ random: inout Seeded) -> Question {
         var question = self
         question.name = name.respelt(&random)
@@ -309,7 +308,7 @@ extension Question {
 }
 
 extension Name {
-    /// Returns the same name with a random case of each letter.
+    /// Returns the name in random letter case.
     func respelt(_ random: inout Seeded) -> Name {
         let octets = octets.map { octet -> UInt8 in
             guard (0x41...0x5A).contains(octet & 0xDF), Bool.random(using: &random) else {

@@ -2,9 +2,8 @@
 import DNSWire
 import Testing
 
-/// A query in parts, each of which can be made invalid.
+/// A query of replaceable parts.
 struct RawQuery: CustomTestStringConvertible, Sendable {
-    /// Label of the test case.
     let testDescription: String
     var flags = "0100"
     var counts = "0001 0000 0000 0000"
@@ -13,16 +12,14 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     var recordClass = "0001"
     var rest = ""
 
-    /// Creates a valid query for `www.example.com` A, then applies `change`.
+    /// Creates a query for `www.example.com` A, then applies `change`.
     init(_ label: String, _ change: (inout RawQuery) -> Void = { _ in }) {
         testDescription = label
         change(&self)
     }
 
-    /// The whole datagram.
     var octets: [UInt8] { hex("1234" + flags + counts + name + type + recordClass + rest) }
 
-    /// Adds an OPT record and counts it.
     mutating func addOPT(
         payload: String = "04D0",
         version: String = "00",
@@ -37,7 +34,7 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Returns the fault of the datagram; nil for a plain query.
+/// Returns the fault; nil for a plain query.
 func fault(of octets: [UInt8]) -> QueryFault? {
     do throws(QueryFault) {
         _ = try QueryFacts(checking: octets.rawSpan)
@@ -224,6 +221,5 @@ struct QueryViewTests {
         #expect(facts.edns?.version == 7)
     }
 
-    /// Returns `count` octets `a` as digits.
     private static func label(_ count: Int) -> String { String(repeating: "61", count: count) }
 }

@@ -4,13 +4,13 @@ import Testing
 
 @Suite("Record data (RFC 1035 §3.3, RFC 2782, RFC 3596, RFC 3597)")
 struct RecordDataTests {
-    /// Returns a reply with one answer for the question `example.com`.
+    /// Returns a reply to `example.com`.
     private func reply(_ type: Int, _ data: String, recordClass: Int = 1) -> [UInt8] {
         header(1, 1, 0, 0) + hex("07 6578616d706c65 03 636f6d 00 0001 0001")
             + record(hex("C00C"), type, hex(data), recordClass: recordClass)
     }
 
-    /// Returns the only answer of a reply.
+    /// Returns the answer.
     private func read(_ octets: [UInt8]) throws(WireError) -> Record {
         try Message(parsing: octets).answers[0]
     }
@@ -95,7 +95,7 @@ struct RecordDataTests {
             "SIG", 24, "0001 05 03 00000e10 00000002 00000001 1234 C00C AABB",
             "0001 05 03 00000e10 00000002 00000001 1234 N AABB"
         ),
-        // RFC 6672 §2.5 and RFC 4034 §3.1.7 forbid senders to compress these.
+        // Compression is forbidden (RFC 6672 §2.5, RFC 4034 §3.1.7).
         ("DNAME is not decompressed", 39, "C00C", "C00C"),
         ("RRSIG is not decompressed", 46, "C00C", "C00C"),
     ])

@@ -11,7 +11,6 @@ struct ReplyOptionTests {
     )
     private static let explanation = hex("000F 000A 0016") + Array("tell why".utf8)
 
-    /// Parameters of a reply.
     private struct Terms {
         var explanation: [UInt8] = []
         var limit = 1232
@@ -116,7 +115,7 @@ struct ReplyOptionTests {
         #expect(message.header.isTruncated == isTruncated)
         #expect(message.answers.count == (isTruncated ? 0 : 40))
         if isTruncated {
-            // An empty reply has space again.
+            // An empty reply has space.
             #expect(message.edns?.extendedErrors.map(\.text) == ["tell why"])
         } else {
             #expect(message.edns?.extendedErrors.map(\.text) == texts)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Server cookies (RFC 9018)")
 struct ServerCookieTests {
-    /// The secret of the examples in appendix A.1 to A.3.
+    /// Of RFC 9018 A.1 to A.3.
     private static let secret = CookieSecret(
         low: 0x3FA4_B2A6_E573_E9E5,
         high: 0xCFBF_379E_84DC_E748
@@ -16,7 +16,7 @@ struct ServerCookieTests {
         let client: UInt64
         let address: String
 
-        /// The client's server cookie; nil for a client cookie alone.
+        /// nil for a client cookie alone.
         var sent: ServerCookie?
         let time: UInt32
         let expected: ServerCookie
@@ -98,7 +98,7 @@ struct ServerCookieTests {
     ) throws {
         let secrets = CookieSecrets(Self.secret)
         let address = try #require(IPAddress("192.0.2.1"))
-        // The timestamp wraps in 2106; only differences count (RFC 1982).
+        // The timestamp wraps in 2106 (RFC 1982).
         let made: UInt32 = 0xFFFF_FFF0
         let first = secrets.decision(on: nil, client: 7, address: address, time: made)
         let again = secrets.decision(
@@ -145,7 +145,7 @@ struct ServerCookieTests {
 
     @Test
     func `SipHash-2-4 matches the authors' test vectors`() {
-        // Key 00…0F and the first octets of 00, 01, 02, …
+        // Key 00…0F; octets 00, 01, 02, …
         func hash(_ words: UInt64...) -> UInt64 {
             var hash = SipHash(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
             for word in words { hash.absorb(word) }

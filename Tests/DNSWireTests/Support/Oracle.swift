@@ -1,46 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// dnspython as a reference parser, through `Differential/oracle.py`.
+/// dnspython as reference parser, run by `Differential/oracle.py`.
 enum Oracle {
-    /// The interpreter with dnspython; by default Debian's.
+    /// An interpreter with dnspython.
     static let python =
         ProcessInfo.processInfo.environment["HTTPDNSD_TEST_PYTHON"] ?? "/usr/bin/python3"
 
-    /// True if that interpreter has dnspython.
     static let isInstalled = (try? run("-c", "import dns.message")) != nil
 
-    /// True if a missing dnspython is a failure instead of a skip.
+    /// True if a missing dnspython is a failure, not a skip.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
-    /// The script beside the tests.
     private static let script = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Differential/oracle.py").path
 
-    /// An interpreter failure.
     struct Failure: Error {
-        /// The error output.
         let message: String
     }
 
-    /// Creates `count` valid packets, each followed by two mutations.
+    /// Creates `count` valid packets, with two mutations of each.
     static func generate(seed: Int, count: Int) throws -> [[UInt8]] {
         split(try run(script, "generate", String(seed), String(count)))
     }
 
-    /// Parses packets and returns a line for each.
+    /// Parses packets; returns a line for each.
     static func read(_ packets: [[UInt8]]) throws -> [String] {
         let stream = packets.flatMap { two($0.count) + $0 }
         return lines(try run(script, "read", input: Data(stream)))
     }
 
-    /// Parses records from text and returns a result for each.
+    /// Parses records; returns a line for each.
     static func readText(_ records: [String]) throws -> [String] {
         lines(try run(script, "text", input: Data(records.joined(separator: "\n").utf8)))
     }
 
-    /// Splits a stream of packets, each after its length in two octets.
+    /// Splits a stream of packets with lengths.
     static func split(_ stream: Data) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var rest = stream[...]
@@ -52,14 +48,11 @@ enum Oracle {
         return packets
     }
 
-    /// Returns the lines of a text that ends with a line end.
     private static func lines(_ output: Data) -> [String] {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Runs the interpreter and returns its output.
-    ///
-    /// Input and output are files, so neither side blocks on a full pipe.
+    /// Runs the interpreter; files instead of pipes cannot block.
     private static func run(_ arguments: String..., input: Data = Data()) throws -> Data {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("oracle-" + UUID().uuidString)

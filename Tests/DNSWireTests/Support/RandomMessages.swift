@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Random messages of every form that the module can encode, reproducible by seed.
+/// Random messages of every form, reproducible by seed.
 struct RandomMessages {
-    /// The random number generator.
     var random: Seeded
 
-    /// Starts the sequence of `seed`.
     init(seed: UInt64) {
         random = Seeded(seed: seed)
     }
 
-    /// Returns a message with every section, usually small enough for UDP.
+    /// Returns a message with all sections, usually below 512 octets.
     mutating func message() -> Message {
         var header = Header(id: random.next16(), flags: random.next16())
         header.isTruncated = false
@@ -24,7 +22,7 @@ struct RandomMessages {
         return message
     }
 
-    /// Returns a name of up to six labels from a small set, so that names share suffixes.
+    /// Returns a name of few labels, which share suffixes.
     mutating func name() -> Name {
         let labels = ["example", "EXAMPLE", "com", "org", "www", "a", "_dns", "x.y", "\u{1}"]
         var name = Name.root
@@ -39,7 +37,6 @@ struct RandomMessages {
         Question(name: name(), type: RecordType(rawValue: random.next16()))
     }
 
-    /// Returns a record with any form of data.
     mutating func record() -> Record {
         let ttl = UInt32.random(in: 0...0x7FFF_FFFF, using: &random)
         let owner = name()
@@ -67,7 +64,7 @@ struct RandomMessages {
         case 9: return Record(name: owner, type: .https, ttl: ttl, data: .svcb(binding()))
         case 10: return Record(name: owner, type: .svcb, ttl: ttl, data: .svcb(binding()))
         case 11:
-            // In class CH (3) an A record has opaque data.
+            // Opaque in class CH.
             let data = RecordData.opaque(octets(0...8))
             return Record(name: owner, type: .a, recordClass: .ch, ttl: ttl, data: data)
         default:
@@ -76,7 +73,6 @@ struct RandomMessages {
         }
     }
 
-    /// Returns a random OPT record.
     mutating func edns() -> EDNS {
         var edns = EDNS(udpPayloadSize: random.next16())
         edns.version = UInt8.random(in: 0...1, using: &random)
@@ -86,7 +82,6 @@ struct RandomMessages {
         return edns
     }
 
-    /// Returns an option of any kind.
     private mutating func option() -> EDNSOption {
         switch Int.random(in: 0..<7, using: &random) {
         case 0:
@@ -115,7 +110,6 @@ struct RandomMessages {
         }
     }
 
-    /// Returns data of an SVCB or HTTPS record.
     private mutating func binding() -> ServiceBinding {
         var parameters: [ServiceBinding.Parameter] = []
         if Bool.random(using: &random) {
@@ -134,7 +128,6 @@ struct RandomMessages {
         return binding
     }
 
-    /// Returns data of an SOA record.
     private mutating func soa() -> SOA {
         SOA(
             primary: name(),
@@ -147,22 +140,18 @@ struct RandomMessages {
         )
     }
 
-    /// Returns a random IPv4 address.
     private mutating func ipv4() -> IPv4Address {
         IPv4Address(value: UInt32.random(in: 0...UInt32.max, using: &random))
     }
 
-    /// Returns a random IPv6 address; a mapped one is practically impossible.
     private mutating func ipv6() -> IPv6Address {
         IPv6Address(high: random.next(), low: random.next())
     }
 
-    /// Returns random octets of a length in `count`.
     private mutating func octets(_ count: ClosedRange<Int>) -> [UInt8] {
         many(count) { UInt8.random(in: 0...255, using: &$0.random) }
     }
 
-    /// Returns a random number of elements from `make`.
     private mutating func many<Element>(
         _ count: ClosedRange<Int>,
         _ make: (inout RandomMessages) -> Element
@@ -173,6 +162,5 @@ struct RandomMessages {
 }
 
 extension Seeded {
-    /// Returns a random 16-bit number.
     mutating func next16() -> UInt16 { UInt16(truncatingIfNeeded: next()) }
 }

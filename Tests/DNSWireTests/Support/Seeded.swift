@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reproducible pseudo-random numbers (SplitMix64).
+/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
-    /// The state of the generator.
     private var state: UInt64
 
-    /// Starts the sequence of `seed`.
     init(seed: UInt64) {
         state = seed
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Name and address literals, for tests only.
+/// Name and address literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -26,7 +26,7 @@ extension IPv6Address: ExpressibleByStringLiteral {
     }
 }
 
-/// Returns octets from hexadecimal digits with any white space.
+/// Returns octets of hexadecimal digits, ignoring spaces.
 func hex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map { character -> UInt8 in
         guard let digit = character.hexDigitValue else { fatalError("not a digit: \(character)") }
@@ -36,18 +36,17 @@ func hex(_ text: String) -> [UInt8] {
     return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
 
-/// Returns the octets of a text.
 func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// Returns two octets, most significant first.
+/// Returns a 16-bit number in network order.
 func two(_ value: Int) -> [UInt8] { [UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)] }
 
-/// Returns the header of a reply with these counts.
+/// Returns the header of a reply.
 func header(_ questions: Int, _ answers: Int, _ authorities: Int, _ additionals: Int) -> [UInt8] {
     hex("1234 8180") + two(questions) + two(answers) + two(authorities) + two(additionals)
 }
 
-/// Returns a record in wire form with an encoded owner name.
+/// Returns a record in wire form.
 func record(_ name: [UInt8], _ type: Int, _ data: [UInt8], recordClass: Int = 1) -> [UInt8] {
     name + two(type) + two(recordClass) + hex("0000 012C") + two(data.count) + data
 }
