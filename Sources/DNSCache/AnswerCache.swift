@@ -79,11 +79,10 @@ package final class AnswerCache: Sendable {
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest good answer, fresh or stale, for a failed resolution (RFC 8767).
+    /// Returns the newest good answer, fresh or stale, for a failed resolution (RFC 8767); counts
+    /// as demand.
     ///
-    /// The call counts as demand.
-    ///
-    /// - Parameter ttl: TTL in seconds of stale records; RFC 8767 §4 recommends 30.
+    /// - Parameter ttl: Seconds, for stale records; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -96,7 +95,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// Returns the fresh good answer; the call does not count as demand.
+    /// Returns the fresh good answer; does not count as demand.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -111,9 +110,7 @@ package final class AnswerCache: Sendable {
     /// Counts and sizes.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number.
-    ///
-    /// The map copies the array: the next hit would copy a shared array under the lock.
+    /// Hits by server number, copied: the next hit would copy a shared array under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -137,7 +134,7 @@ package final class AnswerCache: Sendable {
         case servers(Set<UInt16>)
     }
 
-    /// Returns some memory of removed entries to the system; returns true if more remains.
+    /// Returns some memory to the system; returns true if more remains.
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
     /// Moves addresses of a fresh answer to the front; age and demand stay.

@@ -3,14 +3,13 @@ internal import DNSWire
 
 /// Copies of entries that answer queries outside the cache, such as in the kernel.
 ///
-/// The second hit on an entry stores a copy. The cache removes the copy before it changes or
-/// removes the entry. `store`, `remove` and `change` run under the lock of the table: they must be
-/// short and must not call the cache.
+/// The second hit on an entry stores a copy. The cache removes the copy before it changes the
+/// entry. `store`, `remove` and `change` run under the lock of the table: they must be short and
+/// must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
-    /// Stores a copy; returns false if there is no space or the mirror is suspended.
+    /// Stores a copy; returns false without space or while suspended.
     ///
-    /// `ttlOffsets` is an array of `UInt16` in native byte order. Limits:
-    /// `MirroredAnswer.mostOctets` and `mostTTLs`.
+    /// `ttlOffsets` is an array of `UInt16` in native byte order.
     func store(
         _ answer: MirroredAnswer,
         name: RawSpan,
@@ -30,7 +29,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Reverts one `suspend`.
     func resume()
 
-    /// Returns new hits of at most `count` copies, and copies without hits if space is short.
+    /// Returns new hits of at most `count` copies, and idle copies if space is short.
     ///
     /// - Parameter position: 0 to start a pass, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
@@ -42,7 +41,7 @@ package struct MirroredHitStride: Sendable {
     /// Copies without hits that may be removed.
     package var idle: [MirroredHits] = []
 
-    /// Next position; nil at the end of the pass.
+    /// nil at the end of the pass.
     package var next: Int?
 
     /// Creates the end of a pass.
@@ -147,8 +146,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another entry answers some clients of this one; the mirror cannot choose
-    /// between them.
+    /// Returns true if another entry answers clients of this one; the mirror cannot choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -240,7 +238,7 @@ extension AnswerCache {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Collects the hits of at most 256 copies; statistics and demand lack these hits until then.
+    /// Collects hits of at most 256 copies for statistics and demand.
     ///
     /// - Parameter position: 0 to start a pass, then `next` of the previous step.
     package func collectMirroredHits(

@@ -54,8 +54,7 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Replaces the query in `buffer` by its reply; returns nil on a miss and leaves `buffer`
-    /// unchanged.
+    /// Replaces the query in `buffer` by its reply; returns nil on a miss and keeps `buffer`.
     ///
     /// - Parameters:
     ///   - limit: Octets, at least 512 and at most the size of `buffer`.
@@ -95,7 +94,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Writes an entry of `age` seconds after the question and returns the size of the reply.
+    /// Writes an entry after the question and returns the size of the reply; `age` in seconds.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -120,9 +119,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of a reply.
-    ///
-    /// Static and not inlined: costs almost nothing if rotation is off.
+    /// Rotates the addresses of a reply; not inlined, so it costs nothing if rotation is off.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -144,10 +141,8 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry that answers `query`.
-    ///
-    /// Another variant may match after an expired entry. The service loop prefers a stale good
-    /// answer to a cached failure.
+    /// Returns the fresh entry that answers `query`; a stale good answer, which the service loop
+    /// returns, is preferred to a cached failure.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(

@@ -32,7 +32,7 @@ struct BucketIndex: ~Copyable {
     /// A power of two.
     private let most: Int
 
-    /// Later buckets have no memory.
+    /// Buckets from this number on have no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
@@ -95,7 +95,7 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Prefetches the first bucket of `hash`.
+    /// Prefetches the first bucket.
     func prefetch(_ hash: UInt64) {
         // SAFETY: the address is not dereferenced.
         unsafe memory_prefetch(slots + first(hash))
@@ -103,7 +103,7 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Changing
 
-    /// Stores a reference; returns false if both buckets are full, and an entry must be removed.
+    /// Stores a reference; returns false if both buckets are full.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
@@ -142,8 +142,8 @@ struct BucketIndex: ~Copyable {
 
     /// Grows the index for `entries` entries; call once for each insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets of a hash may be full. A doubling continues with each
-        // insertion, because unsplit buckets have twice the load.
+        // Above 70 % load, both buckets may be full. A doubling continues with each insertion,
+        // because unsplit buckets have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -152,9 +152,8 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits a bucket for an entry with two full buckets; returns false at the maximum size.
-    ///
-    /// In a small index, both buckets of a hash are often the same.
+    /// Splits a bucket for an entry with two full buckets, often the same in a small index; returns
+    /// false at the maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -185,7 +184,7 @@ struct BucketIndex: ~Copyable {
         mask = Self.fewest - 1
     }
 
-    /// Returns memory of former buckets; returns true if more remains.
+    /// Returns some memory of former buckets; returns true if more remains.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -220,7 +219,7 @@ struct BucketIndex: ~Copyable {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// First slot of a bucket; a missing bucket is part of its parent.
+    /// First slot of a bucket; a bucket that does not exist yet is part of its parent.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

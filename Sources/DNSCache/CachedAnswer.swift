@@ -93,8 +93,8 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     /// The answer does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Clients with these bits: DO requests signatures (RFC 4035 §3.2.1), and CD changes the answer
-    /// of a validating upstream (RFC 4035 §3.2.2).
+    /// Clients with these bits: DO requests signatures (RFC 4035 §3.2.1), CD unvalidated answers
+    /// (RFC 4035 §3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }

@@ -111,7 +111,7 @@ extension EntryHeader {
     /// End of the stale window as an age in seconds.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// RFC 8767.
+    /// Returns true in the stale window (RFC 8767).
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
@@ -126,7 +126,7 @@ extension EntryHeader {
         )
     }
 
-    /// 68 years.
+    /// An unreachable age: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
     /// Returns true for the first hit past the refresh age; call before the hit.
@@ -150,10 +150,10 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// RFC 2308.
+    /// NXDOMAIN or NODATA (RFC 2308).
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// RFC 8767 §5.
+    /// A cached failure (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
     /// Flags of `origin`.

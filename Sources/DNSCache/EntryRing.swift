@@ -47,7 +47,7 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the octets from the oldest entry; lower values are evicted earlier.
+    /// Returns the octets from the oldest entry, which is evicted first.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
@@ -184,8 +184,7 @@ struct EntryRing: ~Copyable {
     /// Maximum octets returned in one call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Removes at most `count` dead entries at the tail and returns their pages; returns true if
-    /// more may remain.
+    /// Removes at most `count` dead entries at the tail; returns true if more may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -206,8 +205,8 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: if it crossed the end of the block, no entry lies between `head` and
-    /// that end.
+    /// The entry always fits: if it does not fit before the end of the block, the ring has no data
+    /// between `head` and that end.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
@@ -221,7 +220,7 @@ struct EntryRing: ~Copyable {
         return new
     }
 
-    /// Appends a filler of `count` octets.
+    /// Appends a filler.
     private mutating func passOver(_ count: Int) {
         guard count > 0 else { return }
         // SAFETY: a filler has at least 8 octets, and only the two fields in its first 5 octets.

@@ -21,15 +21,10 @@ package enum EDNSOption: Hashable, Sendable {
 
     /// Option codes.
     package enum Code {
-        /// RFC 7871.
         package static let clientSubnet: UInt16 = 8
-        /// RFC 7873.
         package static let cookie: UInt16 = 10
-        /// RFC 7828.
         package static let keepalive: UInt16 = 11
-        /// RFC 7830.
         package static let padding: UInt16 = 12
-        /// RFC 8914.
         package static let extendedError: UInt16 = 15
     }
 }
@@ -87,7 +82,7 @@ extension EDNSOption {
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
             let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
-            // The text is informational, so invalid UTF-8 is accepted.
+            // Invalid UTF-8 in this text is no error.
             if let text = String(validating: octets[2...], as: UTF8.self) {
                 self = .extendedError(code: ExtendedError(rawValue: info), text: text)
             } else {
@@ -98,9 +93,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends the option.
-    ///
-    /// - Precondition: The content has at most 65535 octets; cookies have valid lengths.
+    /// Appends the option, which has valid lengths.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -2,16 +2,16 @@
 
 /// Server cookie in the format of RFC 9018 §4.
 package struct ServerCookie: Hashable, Sendable {
-    /// Version 1, three zero octets and the timestamp, in network order.
+    /// Version 1, three zero octets, timestamp; in network order.
     package let head: UInt64
 
-    /// SipHash-2-4 of client cookie, `head` and client address, in network order.
+    /// SipHash-2-4 of client cookie, `head` and client address; in network order.
     package let hash: UInt64
 
-    /// RFC 7873 §4.2 allows 8 to 32.
+    /// Octets; RFC 7873 §4.2 allows 8 to 32.
     package static let octetCount = 16
 
-    /// Creation time in seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
+    /// Seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
     var time: UInt32 { UInt32(truncatingIfNeeded: head) }
 
     /// Creates a cookie from its fields.
@@ -20,7 +20,7 @@ package struct ServerCookie: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// The cookie in wire form.
+    /// Wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.append(bigEndian: head)
@@ -77,7 +77,7 @@ package struct CookieSecrets: Hashable, Sendable {
         current = secret
     }
 
-    /// Replaces the secret; cookies of the old secret are valid until the next call.
+    /// Replaces the secret; cookies of the old one are valid until the next call.
     package mutating func renew(with secret: CookieSecret) {
         previous = current
         current = secret
@@ -89,20 +89,20 @@ package struct CookieSecrets: Hashable, Sendable {
 extension CookieSecrets {
     /// Result of a check.
     package struct Decision: Hashable, Sendable {
-        /// True if the client has proven that it receives replies at its address.
+        /// True if the client receives replies at its address.
         package let isProven: Bool
 
-        /// Cookie of the reply: the recent cookie of the client, or a new one.
+        /// Cookie of the reply: that of the client if recent, otherwise a new one.
         package let cookie: ServerCookie
     }
 
     /// Checks the server cookie of a client.
     ///
-    /// An invalid, expired or missing cookie is no error: the reply has a valid one (RFC 7873
-    /// §5.2.3, §5.2.4).
+    /// A missing or invalid cookie is no error: the reply has a valid one (RFC 7873 §5.2.3,
+    /// §5.2.4).
     ///
     /// - Parameters:
-    ///   - client: The client cookie in network order.
+    ///   - client: Client cookie in network order.
     ///   - time: Seconds since 1970 modulo 2³².
     package func decision(
         on cookie: ServerCookie?,
@@ -143,12 +143,9 @@ package enum CookieLimits {
     /// Seconds: one hour, and five minutes in the future for clock skew.
     static let ages: ClosedRange<Int32> = -300...3600
 
-    /// Age of a cookie in seconds at which the client gets a new one.
+    /// Seconds until the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// Time until the secret is replaced.
-    ///
-    /// The previous secret is valid for as long, which exceeds the lifetime of a cookie (RFC 9018
-    /// §5).
+    /// Time until the secret is replaced; the old one is valid for as long (RFC 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

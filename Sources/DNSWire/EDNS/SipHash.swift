@@ -15,8 +15,8 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Absorbs eight octets as a little-endian number; the last word has the total count in its top
-    /// octet.
+    /// Absorbs eight octets as a little-endian number; the top octet of the last one is the total
+    /// count.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

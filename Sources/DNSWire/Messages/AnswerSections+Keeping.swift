@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Conversion of sections from cache memory and from snapshot files.
+/// Sections of cache memory and snapshot files.
 extension AnswerSections {
-    /// Copies sections from cache memory without validation; `ttlOffsets` is an array of `UInt16`
-    /// in native byte order.
+    /// Copies sections without validation; `ttlOffsets` is an array of `UInt16` in native byte
+    /// order.
     package init(
         copying octets: RawSpan,
         answerCount: UInt16,
@@ -22,7 +22,7 @@ extension AnswerSections {
         )
     }
 
-    /// Validates all records of sections from an untrusted file, and finds their TTLs.
+    /// Validates sections of an untrusted file.
     ///
     /// - Throws: The first error, with its offset in a message that begins with `question`. A name
     ///   that points into a TTL gives `reservedLabel`, because TTLs change with each reply.
@@ -45,14 +45,14 @@ extension AnswerSections {
         }
         var offsets: [UInt16] = []
         var position = start
-        // Each record has at least eleven octets, so the size of the message bounds the loop.
+        // The size of the message bounds the loop.
         let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
         for _ in 0..<count {
             var reader = WireReader(message.span, at: position)
             let prologue = try Record.Prologue(parsing: &reader)
             guard prologue.type != .opt else { throw .misplacedOPT(at: position) }
             position = reader.offset
-            // Two octets of data length follow the TTL.
+            // RDLENGTH follows the TTL.
             let place = position - 6
             offsets.append(UInt16(place))
             // 0x80 is no label type, so a name that points into the TTL is malformed.
@@ -72,7 +72,7 @@ extension AnswerSections {
         )
     }
 
-    /// Returns the same records with transformed TTLs.
+    /// Transforms TTLs.
     package func mappingTTLs(
         of question: Question,
         _ transform: (UInt32) -> UInt32
@@ -124,7 +124,7 @@ extension AnswerSections {
         for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
             octets.patch(count, at: 6 + 2 * index)
         }
-        // The octets were encoded or checked here, so decoding cannot fail.
+        // The octets are valid, so decoding cannot fail.
         return try? Message(parsing: octets + self.octets)
     }
 }

@@ -3,8 +3,7 @@
 /// The part of a reply after the question, as the cache stores it.
 ///
 /// Compression pointers count from the start of a message with a header and the uncompressed
-/// question. They are valid after the question of each client, in the letter case of the client
-/// (0x20).
+/// question, so they are valid for each client and its letter case (0x20).
 package struct AnswerSections: Hashable, Sendable {
     /// The records in wire form.
     package let octets: [UInt8]
@@ -21,7 +20,7 @@ package struct AnswerSections: Hashable, Sendable {
 
     package static let empty = AnswerSections()
 
-    /// Initial buffer capacity in octets, enough for most answers.
+    /// Initial capacity, enough for most answers.
     private static let usualOctets = 512
 
     private init() {
@@ -32,9 +31,9 @@ package struct AnswerSections: Hashable, Sendable {
         ttlOffsets = []
     }
 
-    /// Encodes the records that answer `question`.
+    /// Encodes records.
     ///
-    /// - Throws: `messageFull` if the message would exceed 65535 octets.
+    /// - Throws: `messageFull` above 65535 octets.
     package init(
         question: Question,
         answers: [Record] = [],
@@ -56,9 +55,9 @@ package struct AnswerSections: Hashable, Sendable {
         octets = Array(builder.octets[start...])
     }
 
-    /// Encodes address records of the question name, without a builder.
+    /// Encodes addresses of the question name, without a builder.
     ///
-    /// - Throws: `messageFull` if the message would exceed 65535 octets.
+    /// - Throws: `messageFull` above 65535 octets.
     package init(
         addresses: [IPAddress],
         of question: Question,
@@ -98,6 +97,6 @@ package struct AnswerSections: Hashable, Sendable {
         additionalCount = 0
     }
 
-    /// Maximum size in octets of an address record with a compressed owner name.
+    /// Maximum octets of an address record.
     private static let addressOctets = 2 + 10 + 16
 }

@@ -73,7 +73,7 @@ extension Header {
         set { set(0x0080, newValue) }
     }
 
-    /// Z: reserved, must be zero.
+    /// Z: must be zero.
     package var zero: Bool {
         get { flag(0x0040) }
         set { set(0x0040, newValue) }
@@ -91,7 +91,7 @@ extension Header {
         set { set(0x0010, newValue) }
     }
 
-    /// The low four bits of the RCODE; ``Message/rcode`` has all twelve.
+    /// Low four bits of ``Message/rcode``.
     package var rcode: RCode {
         get { RCode(rawValue: flags & 0xF) }
         set { flags = flags & ~0xF | newValue.rawValue & 0xF }
@@ -107,7 +107,7 @@ extension Header {
 // MARK: - Wire
 
 extension Header {
-    /// Parses the header at the position of the reader.
+    /// Parses a header.
     init(parsing reader: inout WireReader) throws(WireError) {
         id = try reader.uint16()
         flags = try reader.uint16()

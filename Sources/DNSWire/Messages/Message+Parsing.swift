@@ -3,10 +3,9 @@
 // MARK: - Making
 
 extension Message {
-    /// Parses a message that occupies all of `octets`.
+    /// Parses a message that occupies all of `octets`, in linear time.
     ///
-    /// The work is linear in the size: a name costs at most 255 octets and 127 pointers. No memory
-    /// is allocated based on a count field.
+    /// No memory is allocated based on a count field.
     ///
     /// - Throws: The first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
@@ -38,7 +37,7 @@ extension Message {
         guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
     }
 
-    /// Parses a section that must not contain an OPT record.
+    /// Parses a section without OPT.
     private static func records(
         _ count: UInt16,
         _ question: Name?,

@@ -65,6 +65,6 @@ extension Message {
         }
     }
 
-    /// The only question; nil if there is none or more than one.
+    /// The only question; nil if there is not exactly one.
     package var question: Question? { questions.count == 1 ? questions.first : nil }
 }

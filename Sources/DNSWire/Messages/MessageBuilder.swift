@@ -2,7 +2,7 @@
 
 /// Error of a builder operation.
 package enum BuildError: Error, Hashable {
-    /// The data exceeds the limit minus the reserved octets.
+    /// The limit minus the reserved octets is exceeded.
     case messageFull
 
     /// A later section already has records.
@@ -29,7 +29,7 @@ package struct MessageBuilder {
     /// ID and flags; the counts are ignored.
     package var header: Header
 
-    /// Maximum message size in octets, 12...65535.
+    /// Octets, 12...65535.
     package let limit: Int
 
     /// The message; ``finish()`` writes its header.
@@ -70,7 +70,7 @@ package struct MessageBuilder {
 // MARK: - Reading
 
 extension MessageBuilder {
-    /// Number of octets that can still be written.
+    /// Octets that can still be written.
     package var remaining: Int { limit - reserved - octets.count }
 
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
@@ -79,13 +79,13 @@ extension MessageBuilder {
 // MARK: - Changing
 
 extension MessageBuilder {
-    /// Reserves `count` additional octets for ``append(_:)-(EDNS)``.
+    /// Reserves octets for ``append(_:)-(EDNS)``.
     package mutating func reserve(_ count: Int) throws(BuildError) {
         guard remaining >= count else { throw .messageFull }
         reserved += count
     }
 
-    /// Appends a question, uncompressed because some servers reject a pointer there.
+    /// Appends a question, uncompressed: some servers reject a pointer there.
     package mutating func append(_ question: Question) throws(BuildError) {
         guard section == .question else { throw .misplaced }
         guard remaining >= question.octetCount else { throw .messageFull }

@@ -18,8 +18,7 @@ struct NameCompressor {
 
     /// Index of the newest target of each size plus one; 0 for none.
     ///
-    /// The search visits only targets of equal size. A search in a plain list could visit each
-    /// target 127 times for each of thousands of names.
+    /// A search in a plain list could visit each target 127 times for each of thousands of names.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }
@@ -28,8 +27,8 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Returns the offset of the longest suffix of `name` in `message`, and the size in octets of
-    /// the part before the suffix.
+    /// Returns the offset of the longest suffix in `message`, and the octets of `name` before the
+    /// suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -46,7 +45,7 @@ extension NameCompressor {
         return nil
     }
 
-    /// Compares the suffix of `name` at `position` with the name at `offset`, ignoring case.
+    /// Compares two suffixes, ignoring case.
     private static func isEqual(
         _ name: [UInt8],
         from position: Int,
@@ -76,7 +75,7 @@ extension NameCompressor {
 // MARK: - Changing
 
 extension NameCompressor {
-    /// Adds the labels in the first `prefix` octets of `name`, which was written at `offset`.
+    /// Adds the labels in the first `prefix` octets of `name`, written at `offset`.
     mutating func remember(_ name: [UInt8], prefix: Int, at offset: Int) {
         if targets.isEmpty { targets.reserveCapacity(8) }
         var position = 0
@@ -97,7 +96,7 @@ extension NameCompressor {
         }
     }
 
-    /// Removes all but the first `count` targets.
+    /// Keeps the first `count` targets.
     mutating func forget(keeping count: Int) {
         while targets.count > count {
             let target = targets.removeLast()

@@ -29,7 +29,7 @@ extension Opcode {
 // MARK: - Conformances
 
 extension Opcode: CustomStringConvertible {
-    /// The mnemonic, or the generic form such as `OPCODE15`.
+    /// Mnemonic, or generic form.
     package var description: String { Self.mnemonics.text(UInt16(rawValue)) }
 
     /// Parses a mnemonic or the generic form, ignoring case.

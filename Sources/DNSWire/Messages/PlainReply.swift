@@ -2,12 +2,12 @@
 
 /// Answer section of a reply, copied without decoding its records.
 ///
-/// A plain reply has a chain of CNAMEs, possibly empty, and the addresses of the last name. The
-/// owner of each record is a compression pointer to the question or to the target of the previous
-/// CNAME (RFC 1035 §4.1.4). All pointers therefore lead into the question or the copied octets.
-/// ``Message`` decodes other replies and gives the same records.
+/// A plain reply has CNAMEs, possibly none, and the addresses of the last name. The owner of each
+/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4).
+/// All pointers therefore lead into the question or the copied octets. ``Message`` decodes other
+/// replies.
 package struct PlainReply: Hashable, Sendable {
-    /// The answer section; the other sections are not copied.
+    /// The answer section.
     package private(set) var sections: AnswerSections
 
     package private(set) var ttls: ClosedRange<UInt32>
@@ -17,9 +17,9 @@ package struct PlainReply: Hashable, Sendable {
 
     private let questionEnd: Int
 
-    /// Checks `message` and copies its answer section; returns nil if the reply is not plain.
+    /// Copies the answer section of `message`; returns nil if the reply is not plain.
     ///
-    /// The caller has checked that `message` has one question with a valid name, which ends before
+    /// The caller has checked that `message` has one question, with a valid name and up to
     /// `questionEnd`.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
@@ -39,7 +39,7 @@ package struct PlainReply: Hashable, Sendable {
         self.questionEnd = questionEnd
     }
 
-    /// Replaces each TTL.
+    /// Replaces TTLs.
     package mutating func mapTTLs(_ transform: (UInt32) -> UInt32) {
         var (lowest, highest): (UInt32, UInt32) = (.max, 0)
         sections = sections.mappingTTLs(questionEnd: questionEnd) { ttl in
@@ -51,7 +51,7 @@ package struct PlainReply: Hashable, Sendable {
     }
 }
 
-/// Check of a reply, record by record.
+/// Check of a reply.
 private struct Walk: ~Escapable {
     private let message: Span<UInt8>
     private let type: UInt16
@@ -65,23 +65,22 @@ private struct Walk: ~Escapable {
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offset of the name in the question, then of the target of each CNAME.
+    /// Offsets of QNAME and of the target of each CNAME.
     private var names: [Int] = [WireLimits.headerOctets]
 
     /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
-    /// Octets before the data of a record: a pointer (2) and the fixed fields (10).
+    /// Octets before the data of a record: pointer (2) and fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum number of answer records; the work grows with the square, because addresses are
-    /// compared.
+    /// Maximum answer records; the work grows with the square.
     private static let mostRecords = 24
 
-    /// Maximum number of records after the answer section.
+    /// Maximum records after the answer section.
     private static let mostOthers = 48
 
-    /// Maximum number of names in a CNAME chain, including QNAME.
+    /// Maximum names in a CNAME chain, including QNAME.
     private static let mostNames = 6
 
     @_lifetime(copy message)
@@ -127,7 +126,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address record: size and TTL as in the first one, and data unlike all earlier
+    /// Checks an address record: size and TTL equal the first one, data differs from all earlier
     /// ones.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
@@ -161,7 +160,7 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// Returns true if a label of the name at `name` begins at `offset`, before any pointer.
+    /// Returns true if a label of the name begins at `offset`, before any pointer.
     private func hasLabel(at offset: Int, name: Int) -> Bool {
         var position = name
         while position < offset, (1...63).contains(message[position]) {
@@ -170,9 +169,8 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the boundaries of the records after the answer section.
-    ///
-    /// - Returns: True if an OPT record, if any, has extended RCODE 0 and no option except padding.
+    /// Checks the boundaries of later records; returns false if OPT has an extended RCODE, or an
+    /// option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))
@@ -200,7 +198,7 @@ private struct Walk: ~Escapable {
         return reader.isAtEnd
     }
 
-    /// Compares two valid names, ignoring case (RFC 4343).
+    /// Compares valid names, ignoring case (RFC 4343).
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {
@@ -216,7 +214,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Returns the offset of the label to which the pointers at `offset`, if any, lead.
+    /// Follows pointers and returns the offset of a label.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }

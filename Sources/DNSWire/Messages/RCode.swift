@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Response code: four bits of the header and eight bits of OPT (RFC 6891 §6.1.3).
+/// Response code with the upper bits of OPT (RFC 6891 §6.1.3).
 package struct RCode: RawRepresentable, Hashable, Sendable {
     /// The IANA number, 0...4095.
     package let rawValue: UInt16
@@ -20,40 +20,40 @@ extension RCode {
     package static let nxDomain = RCode(rawValue: 3)
     package static let notImp = RCode(rawValue: 4)
     package static let refused = RCode(rawValue: 5)
-    /// A name exists unexpectedly (RFC 2136 §2.2).
+    /// RFC 2136 §2.2.
     package static let yxDomain = RCode(rawValue: 6)
-    /// A record set exists unexpectedly (RFC 2136 §2.2).
+    /// RFC 2136 §2.2.
     package static let yxRRSet = RCode(rawValue: 7)
-    /// A record set is missing (RFC 2136 §2.2).
+    /// RFC 2136 §2.2.
     package static let nxRRSet = RCode(rawValue: 8)
-    /// Not authoritative, or not authorized (RFC 2136 §2.2, RFC 8945 §3).
+    /// RFC 2136 §2.2, RFC 8945 §3.
     package static let notAuth = RCode(rawValue: 9)
-    /// A name is not in the zone (RFC 2136 §2.2).
+    /// RFC 2136 §2.2.
     package static let notZone = RCode(rawValue: 10)
-    /// DSO type not implemented (RFC 8490 §10.2).
+    /// RFC 8490 §10.2.
     package static let dsoTypeNI = RCode(rawValue: 11)
-    /// EDNS version not supported (RFC 6891 §6.1.3); BADSIG in TSIG.
+    /// RFC 6891 §6.1.3; BADSIG in TSIG.
     package static let badVers = RCode(rawValue: 16)
-    /// Key unknown (RFC 8945 §3).
+    /// RFC 8945 §3.
     package static let badKey = RCode(rawValue: 17)
-    /// Signature outside its time window (RFC 8945 §3).
+    /// RFC 8945 §3.
     package static let badTime = RCode(rawValue: 18)
-    /// Bad TKEY mode (RFC 2930 §2.6).
+    /// RFC 2930 §2.6.
     package static let badMode = RCode(rawValue: 19)
-    /// Duplicate key name (RFC 2930 §2.6).
+    /// RFC 2930 §2.6.
     package static let badName = RCode(rawValue: 20)
-    /// Algorithm unknown (RFC 2930 §2.6).
+    /// RFC 2930 §2.6.
     package static let badAlg = RCode(rawValue: 21)
-    /// Truncated signature (RFC 8945 §3).
+    /// RFC 8945 §3.
     package static let badTrunc = RCode(rawValue: 22)
-    /// Server cookie bad or missing (RFC 7873 §8).
+    /// RFC 7873 §8.
     package static let badCookie = RCode(rawValue: 23)
 }
 
 // MARK: - Conformances
 
 extension RCode: CustomStringConvertible {
-    /// The mnemonic, or the generic form such as `RCODE3841`.
+    /// Mnemonic, or generic form.
     package var description: String { Self.mnemonics.text(rawValue) }
 
     /// Parses a mnemonic or the generic form, ignoring case.

@@ -2,13 +2,13 @@
 
 /// Scope of an address (RFC 6890).
 package enum AddressReach: Int, Sendable, Comparable {
-    /// Reachable from anywhere; includes addresses for documentation.
+    /// From anywhere, including addresses for documentation.
     case global
 
-    /// Reachable within a network, possibly that of the client.
+    /// Within a network, possibly that of the client.
     case local
 
-    /// Reachable only from the client or its link, or not at all; no valid answer needs it.
+    /// At most from the client or its link; no valid answer needs it.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,9 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope by the IANA special-purpose registries (RFC 6890).
-    ///
-    /// An IPv6 address has at most the scope of the IPv4 addresses that it embeds.
+    /// Scope by the IANA registries (RFC 6890), at most that of an embedded IPv4 address.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -68,10 +66,10 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// `::` and `::1`, which do not fit in 64 bits.
+    /// Scope of `::` and `::1`; the table has 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
-    /// Networks of at most 64 bits, by the upper half of the address.
+    /// By the upper half of the address.
     private static let special: [(network: UInt64, length: UInt64, reach: AddressReach)] = [
         // NAT64 (RFC 8215).
         (0x0064_FF9B_0001_0000, 48, .local),

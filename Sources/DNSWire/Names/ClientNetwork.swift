@@ -14,10 +14,10 @@ package struct ClientNetwork: Hashable, Sendable {
     private static let proven: UInt64 = 1
     private static let isIPv4: UInt64 = 2
 
-    /// True if the client has proven that it receives replies at its address.
+    /// True if the client receives replies at its address.
     package var isProven: Bool { bits & Self.proven != 0 }
 
-    /// Creates the network of `address`; IPv4-mapped addresses count as IPv4.
+    /// Creates the network of an address.
     package init(of address: IPAddress, isProven: Bool) {
         let address = address.unmapped
         let network: UInt64

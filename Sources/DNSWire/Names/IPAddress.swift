@@ -50,7 +50,6 @@ extension IPAddress {
         return .v4(mapped)
     }
 
-    /// 0.0.0.0/8 or `::`.
     package var isUnspecified: Bool {
         switch self {
         case .v4(let address): address.isUnspecified
@@ -58,7 +57,6 @@ extension IPAddress {
         }
     }
 
-    /// 127.0.0.0/8 or `::1`.
     package var isLoopback: Bool {
         switch self {
         case .v4(let address): address.isLoopback
@@ -66,7 +64,6 @@ extension IPAddress {
         }
     }
 
-    /// 224.0.0.0/4 or ff00::/8.
     package var isMulticast: Bool {
         switch self {
         case .v4(let address): address.isMulticast
@@ -74,7 +71,6 @@ extension IPAddress {
         }
     }
 
-    /// 240.0.0.0/4.
     package var isReserved: Bool {
         switch self {
         case .v4(let address): address.isReserved
@@ -82,7 +78,6 @@ extension IPAddress {
         }
     }
 
-    /// 169.254.0.0/16 or fe80::/10.
     package var isLinkLocal: Bool {
         switch self {
         case .v4(let address): address.isLinkLocal
@@ -90,7 +85,6 @@ extension IPAddress {
         }
     }
 
-    /// RFC 1918 or fc00::/7.
     package var isPrivate: Bool {
         switch self {
         case .v4(let address): address.isPrivate

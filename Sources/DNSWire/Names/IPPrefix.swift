@@ -67,13 +67,13 @@ extension IPPrefix {
         }
     }
 
-    /// Returns true if the network contains `candidate`.
+    /// Tests an IPv4 address.
     package func contains(_ candidate: IPv4Address) -> Bool {
         guard case .v4(let network) = address else { return false }
         return candidate.matches(network.value, length: length)
     }
 
-    /// Returns true if the network contains `candidate`.
+    /// Tests an IPv6 address.
     package func contains(_ candidate: IPv6Address) -> Bool {
         if let mapped = candidate.mapped { return contains(mapped) }
         guard case .v6(let network) = address else { return false }

@@ -3,11 +3,9 @@
 // MARK: - Making
 
 extension IPv6Address {
-    /// Parses the text forms of RFC 4291 §2.2, including the form that ends with a dotted quad.
-    ///
-    /// Brackets, zones and surrounding spaces are refused.
+    /// Parses the text forms of RFC 4291 §2.2, without brackets, zones and spaces.
     package init?(_ text: some StringProtocol) {
-        // The longest form is six groups and a dotted quad: 45 characters.
+        // Maximum: six groups and a dotted quad.
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8))
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// An IPv6 address without a zone.
+///
+/// An IPv4-mapped address has the properties of its IPv4 address.
 package struct IPv6Address: Hashable, Sendable {
     /// First eight octets in host byte order.
     package let high: UInt64
@@ -54,17 +56,17 @@ extension IPv6Address {
         }
     }
 
-    /// `::` (RFC 4291 §2.5.2), or the mapped address is unspecified.
+    /// `::` (RFC 4291 §2.5.2).
     package var isUnspecified: Bool {
         mapped?.isUnspecified ?? (high == 0 && low == 0)
     }
 
-    /// `::1` (RFC 4291 §2.5.3), or the mapped address is loopback.
+    /// `::1` (RFC 4291 §2.5.3).
     package var isLoopback: Bool {
         mapped?.isLoopback ?? (high == 0 && low == 1)
     }
 
-    /// ff00::/8 (RFC 4291 §2.7), or the mapped address is multicast.
+    /// ff00::/8 (RFC 4291 §2.7).
     package var isMulticast: Bool {
         mapped?.isMulticast ?? (high >> 56 == 0xFF)
     }
@@ -73,12 +75,12 @@ extension IPv6Address {
         mapped?.isReserved ?? false
     }
 
-    /// fe80::/10 (RFC 4291 §2.5.6), or the mapped address is link-local.
+    /// fe80::/10 (RFC 4291 §2.5.6).
     package var isLinkLocal: Bool {
         mapped?.isLinkLocal ?? (high >> 54 == 0x3FA)
     }
 
-    /// fc00::/7 (RFC 4193), or the mapped address is private.
+    /// fc00::/7 (RFC 4193).
     package var isPrivate: Bool {
         mapped?.isPrivate ?? (high >> 57 == 0x7E)
     }

@@ -13,8 +13,7 @@ package struct WireReader: ~Escapable {
 
     /// Decoded names with many labels, by the offset of the first pointer.
     ///
-    /// Without this table, thousands of 12-octet records could each cost the decoding of 127
-    /// labels.
+    /// Otherwise thousands of 12-octet records could each cost the decoding of 127 labels.
     private var longNames: [Int: Name] = [:]
 
     /// Creates a reader.

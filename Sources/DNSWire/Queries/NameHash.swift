@@ -4,12 +4,12 @@
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///    type and length. Two different questions have the same sum with probability at most 2^-64.
-/// 2. A multilinear hash of the two halves of the sum, modulo 2^128, upper half. This hash is
-///    strongly universal: chosen questions collide no more often than random ones.
+/// 2. A strongly universal multilinear hash of the halves of the sum: chosen questions collide no
+///    more often than random ones.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 ///
-/// The bounds hold for clients that see no hash. A client observes only that one entry evicts
-/// another, which takes as many queries as random names would.
+/// The bounds hold because clients see no hash: they only observe evictions, which takes as many
+/// queries as random names would.
 package final class NameHash: Sendable {
     /// Two secrets for type and length, then one for each word of a name.
     private let secrets: InlineArray<34, UInt64>

@@ -4,7 +4,7 @@ extension QueryFault {
     /// Converts the query of `count` octets into an error reply: a header, and OPT if the query has
     /// OPT (RFC 6891 §6.1.1).
     ///
-    /// - Returns: The size of the reply, at most `count`; 0 for no reply.
+    /// - Returns: Octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
         let outcome: UInt16
         switch self {
@@ -37,9 +37,7 @@ extension RawSpan {
     /// Octets of a record with the root as owner and without data.
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if the additional section of a well-formed message of any opcode has OPT.
-    ///
-    /// The work is linear: each step skips at least five octets.
+    /// True if a well-formed message has OPT; linear, because each step skips five octets.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount
@@ -61,8 +59,7 @@ extension RawSpan {
         return false
     }
 
-    /// Skips a name, which may end with a compression pointer; returns false if the name is
-    /// incomplete.
+    /// Skips a name, possibly compressed; returns false if incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

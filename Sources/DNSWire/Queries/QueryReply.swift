@@ -49,10 +49,9 @@ package struct ReadyAnswer: ~Escapable {
 extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
-    /// The question keeps its letter case (0x20). ID, RD and CD are copied. AD is sent only to
-    /// clients that understand AD (RFC 6840 §5.8). If space is short, extended errors are reduced
-    /// to the first code, then omitted (RFC 8914 §3). If the records exceed `limit`, the reply has
-    /// TC and no records (RFC 2181 §9).
+    /// ID, RD, CD and the letter case of the question (0x20) are copied. AD is sent only to clients
+    /// that understand AD (RFC 6840 §5.8). If space is short, extended errors are reduced to the
+    /// first code, then omitted (RFC 8914 §3); then the reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
@@ -99,8 +98,7 @@ extension QueryFacts {
     ///
     /// - Parameters:
     ///   - rcode: 12 bits; without EDNS, the low 4 bits are sent.
-    ///   - explanation: Encoded extended errors, or empty.
-    ///   - limit: At least 512 octets; then everything fits except long error texts.
+    ///   - limit: At least 512 octets, which fit everything except long error texts.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
@@ -123,7 +121,7 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query in `buffer` into a reply with an extended error and no records.
+    /// Converts the query into a reply with an extended error and no records.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,

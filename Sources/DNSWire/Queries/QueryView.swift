@@ -34,7 +34,7 @@ package struct QueryView: ~Escapable {
 /// Reason why a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
     /// No reply: shorter than a header, or a response (RFC 1035 §7.3). Replies to responses could
-    /// cause an endless exchange between two servers.
+    /// cause an endless exchange.
     case ignored
 
     /// FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
@@ -156,7 +156,7 @@ extension QueryFacts {
 }
 
 extension EDNSFacts {
-    /// Parses the OPT record at `position` and moves `position` after the record (RFC 6891 §6.1.2).
+    /// Parses the OPT record at `position` and moves `position` (RFC 6891 §6.1.2).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -199,9 +199,7 @@ extension EDNSFacts {
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option of `octets`, the message of these fields.
-    ///
-    /// - Returns: nil if the length is invalid: FORMERR (RFC 7873 §5.2.2).
+    /// Returns the first cookie option; nil if its length is invalid: FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)

@@ -32,7 +32,7 @@ package struct Record: Hashable, Sendable {
         self.data = data
     }
 
-    /// Creates a record of class IN with the type of its data, which is not opaque, SVCB or HTTPS.
+    /// Creates a record of class IN with the type of its data.
     package init(name: Name, ttl: UInt32, data: RecordData) {
         guard let type = data.impliedType else {
             preconditionFailure("the record data does not determine the record type")

@@ -8,16 +8,12 @@ package enum RecordData: Hashable, Sendable {
     /// Class IN (RFC 3596 §2.1).
     case aaaa(IPv6Address)
 
-    /// RFC 1035 §3.3.1.
     case cname(Name)
 
-    /// RFC 1035 §3.3.11.
     case ns(Name)
 
-    /// RFC 1035 §3.3.12.
     case ptr(Name)
 
-    /// RFC 1035 §3.3.9.
     case mx(preference: UInt16, exchange: Name)
 
     /// At least one string of 0...255 octets (RFC 1035 §3.3.14).
@@ -26,7 +22,6 @@ package enum RecordData: Hashable, Sendable {
     /// Class IN (RFC 2782).
     case srv(priority: UInt16, weight: UInt16, port: UInt16, target: Name)
 
-    /// RFC 1035 §3.3.13.
     case soa(SOA)
 
     /// SVCB and HTTPS, class IN (RFC 9460 §2).

@@ -2,8 +2,7 @@
 
 /// Key of a record set (RFC 2181 §5).
 ///
-/// The covered type distinguishes RRSIG records, because their TTLs follow the signed records (RFC
-/// 4034 §3).
+/// TTLs of RRSIG records follow the signed records (RFC 4034 §3).
 package struct RecordSetKey: Hashable, Sendable {
     package let question: Question
 
