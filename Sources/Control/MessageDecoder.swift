@@ -30,7 +30,7 @@ package struct MessageDecoder: Sendable {
     /// Octets that may be appended; 0 only if `next()` would return or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
-    /// True if the stream would end within a message.
+    /// True if a message is incomplete.
     package var isInsideMessage: Bool { start < buffer.count }
 
     // MARK: - Changing

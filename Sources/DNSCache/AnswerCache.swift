@@ -134,7 +134,6 @@ package final class AnswerCache: Sendable {
         case servers(Set<UInt16>)
     }
 
-    /// Returns some memory to the system; returns true if more remains.
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
     /// Moves addresses of a fresh answer to the front; age and demand stay.
@@ -154,13 +153,11 @@ package final class AnswerCache: Sendable {
     /// End position of a lap of the ring buffer that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
-    /// Encodes some entries.
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
         let now = milliseconds(now)
         return table.withLock { $0.snapshotStride(from: position, now: now) }
     }
 
-    /// Returns some entries with more than `least` hits.
     func hotStride(
         from position: Int,
         above least: UInt32,
@@ -170,7 +167,6 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.hotStride(from: position, above: least, now: now) }
     }
 
-    /// Stores entries; returns how many, and how many of these are stale.
     func restore(
         _ entries: [SnapshotEntry],
         now: Instant
@@ -195,7 +191,6 @@ package final class AnswerCache: Sendable {
         return mirror
     }
 
-    /// Takes the lock.
     func withTable<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
         table.withLock(body)
     }

@@ -152,7 +152,6 @@ package struct AnswerTable: ~Copyable {
         return find(query.name, type, variant, hash ?? self.hash(query.name, type: type), now: now)
     }
 
-    /// Returns the fresh entry for these fields.
     func find(
         _ name: RawSpan,
         _ type: UInt16,

@@ -46,7 +46,6 @@ struct EntryHeader {
     var nameCount: UInt8
     var optionCount: UInt8
 
-    /// Creates the header of an entry.
     init(_ answer: CachedAnswer, hash: UInt64, storedAt: Int64) {
         let sections = answer.sections
         length = 0

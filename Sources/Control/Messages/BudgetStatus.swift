@@ -2,10 +2,10 @@
 
 /// Budget of a vendor.
 package struct BudgetStatus: Codable, Sendable, Equatable {
-    /// UTC days.
+    /// Limit for a UTC day.
     package var callsPerDay: UInt64
 
-    /// A restart begins at 0.
+    /// Calls today; a restart of the daemon resets this count.
     package var spentToday: UInt64
 
     /// Calls beyond the budget, made or not.

@@ -5,7 +5,7 @@ package struct DumpReply: Codable, Sendable, Equatable {
     /// The oldest first.
     package var entries: [CachedEntry]
 
-    /// Entries at this moment.
+    /// Entries in the cache at this moment.
     package var total: Int
 
     /// Creates the reply.

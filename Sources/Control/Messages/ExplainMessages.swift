@@ -158,7 +158,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// HTTP request without values of parameters, or transport.
     package var request: String?
 
-    /// True for an open connection.
+    /// True if an open connection was reused; nil if unknown.
     package var reused: Bool?
 
     package var status: Int?

@@ -16,7 +16,7 @@ package struct FlushRequest: CallParameters, Equatable {
 
     package var stale: Bool?
 
-    /// Name of a vendor or upstream, `vendor`, or `upstream`.
+    /// Name of a vendor or upstream; `vendor` or `upstream` for all of them.
     package var source: String?
 
     /// True to mark entries stale instead of removing them.

@@ -43,7 +43,7 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 
     package var successes: UInt64 = 0
 
-    /// Deprecated: `failuresByKind`.
+    /// Deprecated; use `failuresByKind`.
     package var failures: Counts = [:] {
         didSet { (failed, failuresByKind) = (failures.values.reduce(0, +), failures) }
     }

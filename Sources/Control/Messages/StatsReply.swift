@@ -49,10 +49,8 @@ package struct StatsReply: Codable, Sendable, Equatable {
 
     package var cache = CacheStats()
 
-    /// In the order of the settings.
     package var vendors: [VendorStats] = []
 
-    /// In the order of the settings.
     package var upstreams: [UpstreamStats] = []
 
     /// By outcome: `ignored`, `truncated-replies` and others.

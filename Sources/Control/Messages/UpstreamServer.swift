@@ -19,7 +19,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     /// Reason for the back-off.
     package var reason: String?
 
-    /// Deprecated: `latencyUs`.
+    /// Deprecated; use `latencyUs`.
     package var latencyMs: Double? {
         didSet { latencyUs = latencyMs.map(microseconds) }
     }
@@ -31,7 +31,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var successes: UInt64 = 0
 
-    /// Deprecated: `failed`.
+    /// Deprecated; use `failed`.
     package var failures: UInt64 = 0 {
         didSet { failed = failures }
     }

@@ -17,7 +17,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var calls: UInt64 = 0
 
-    /// Deprecated: `failed`.
+    /// Deprecated; use `failed`.
     package var failures: UInt64 = 0 {
         didSet { failed = failures }
     }
@@ -30,7 +30,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     /// In the order of the settings.
     package var servers: [UpstreamServer] = []
 
-    /// Deprecated: `latencyP50Us`.
+    /// Deprecated; use `latencyP50Us`.
     package var latencyMsP50: Double? {
         didSet { latencyP50Us = latencyMsP50.map(microseconds) }
     }

@@ -30,7 +30,7 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Billable names by route, in the order of the settings.
     package var routes: [RouteCost] = []
 
-    /// Deprecated: `failuresByKind`.
+    /// Deprecated; use `failuresByKind`.
     package var failures: Counts = [:] {
         didSet { (failed, failuresByKind) = (failures.values.reduce(0, +), failures) }
     }

@@ -54,7 +54,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// nil until `Resume`.
+    /// Seconds left; nil if until `Resume`.
     package var forSeconds: Int?
 
     package var error: String?
@@ -64,7 +64,7 @@ package struct VendorRest: Codable, Sendable, Equatable {
         /// By `Pause`.
         case `operator`
 
-        /// The vendor refuses the account; one probe call follows at the end.
+        /// The vendor refuses the account; one probe call follows after `forSeconds`.
         case account
 
         /// All servers returned HTTP 429.
@@ -116,14 +116,14 @@ package struct VendorServer: Codable, Sendable, Equatable {
 
     package var calls: UInt64 = 0
 
-    /// Deprecated: `failed`.
+    /// Deprecated; use `failed`.
     package var failures: UInt64 = 0 {
         didSet { failed = failures }
     }
 
     package private(set) var failed: UInt64? = 0
 
-    /// Deprecated: `latencyP50Us`.
+    /// Deprecated; use `latencyP50Us`.
     package var latencyMsP50: Double? {
         didSet { latencyP50Us = latencyMsP50.map(microseconds) }
     }

@@ -16,7 +16,7 @@ package struct WatchRequest: CallParameters, Equatable {
     /// IP address.
     package var client: String?
 
-    /// Deprecated: `slowerUs`.
+    /// Deprecated; use `slowerUs`.
     package var slowerMs: Double?
 
     /// Only slower answers; not with `slowerMs`.
@@ -51,7 +51,7 @@ package struct WatchReply: Codable, Sendable, Equatable {
 
 /// An answered query.
 package struct QueryEvent: Codable, Sendable, Equatable {
-    /// Deprecated: `timeUs`.
+    /// Deprecated; use `timeUs`.
     package var timeMs: Int64
 
     /// Arrival since 1970.
@@ -75,7 +75,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Reason for an upstream in a vendor's place: `empty` or `failed`.
+    /// Result of the vendor if an upstream answered instead: `empty` or `failed`.
     package var fallback: String?
 
     /// `udp` or `tcp`.

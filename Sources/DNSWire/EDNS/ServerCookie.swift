@@ -89,7 +89,7 @@ package struct CookieSecrets: Hashable, Sendable {
 extension CookieSecrets {
     /// Result of a check.
     package struct Decision: Hashable, Sendable {
-        /// True if the client receives replies at its address.
+        /// True if the address of the client is verified.
         package let isProven: Bool
 
         /// Cookie of the reply: that of the client if recent, otherwise a new one.

@@ -96,7 +96,6 @@ extension NameCompressor {
         }
     }
 
-    /// Keeps the first `count` targets.
     mutating func forget(keeping count: Int) {
         while targets.count > count {
             let target = targets.removeLast()

@@ -51,7 +51,6 @@ package struct PlainReply: Hashable, Sendable {
     }
 }
 
-/// Check of a reply.
 private struct Walk: ~Escapable {
     private let message: Span<UInt8>
     private let type: UInt16
@@ -91,7 +90,6 @@ private struct Walk: ~Escapable {
         end = questionEnd
     }
 
-    /// Returns true if the reply is plain.
     mutating func run() throws(WireError) -> Bool {
         let count = Int(message.uint16(at: 6))
         // No TC, and NOERROR.

@@ -14,7 +14,7 @@ package struct ClientNetwork: Hashable, Sendable {
     private static let proven: UInt64 = 1
     private static let isIPv4: UInt64 = 2
 
-    /// True if the client receives replies at its address.
+    /// True if the address is verified.
     package var isProven: Bool { bits & Self.proven != 0 }
 
     /// Creates the network of an address.

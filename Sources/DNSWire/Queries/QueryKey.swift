@@ -15,7 +15,6 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
-    /// Hashes a name in wire form, ignoring the case of ASCII letters.
     func hashName(into hasher: inout Hasher) {
         var offset = 0
         while offset + 8 <= byteCount {

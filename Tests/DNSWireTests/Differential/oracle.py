@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dnspython makes of DNS messages, for DifferentialTests.swift to compare with.
+"""Parses DNS messages with dnspython, as reference for DifferentialTests.swift.
 
     oracle.py generate SEED COUNT     writes packets to standard output
     oracle.py read                    reads packets, writes a line for each
-    oracle.py text                    reads "TEXT <tab> TYPE <tab> HEX" lines, writes a verdict for each
+    oracle.py text                    reads "TEXT <tab> TYPE <tab> HEX" lines, writes a result for each
 
-A packet is two octets of length and the message, as on TCP.  The line of a message that is accepted
-is "ok", the notes on where the two readers are known to differ, and all fields in hexadecimal; that
-of one that is refused is "no", the same notes, and the exception.
+A packet is two octets of length and the message, as on TCP.  The line of an accepted message has
+"ok", notes on known differences between the parsers, and all fields in hexadecimal.  The line of a
+refused message has "no", the notes, and the exception.
 """
 
 import random
@@ -26,14 +26,14 @@ import dns.rdatatype
 import dns.rdtypes.nsbase
 import dns.rrset
 
-# --- Where dnspython is told to read as RFC 3597 has it ----------------------------------------
+# --- Parsing as in RFC 3597 --------------------------------------------------------------------
 
 NOTES = set()
 
-# Types with data that the module parses, as dnspython's own classes do.
+# Types that the module parses, as dnspython's own classes do.
 ANY_CLASS = {2, 5, 6, 12, 15, 16, 17, 18, 21}
 INTERNET = {1, 28, 33, 26, 35, 64, 65}
-# Types of RFC 1035 and RFC 3597 §4 that may be compressed and that dnspython does not know.
+# Types with compressed names (RFC 1035, RFC 3597 §4) that dnspython does not know.
 LAYOUTS = {
     3: "n", 4: "n", 7: "n", 8: "n", 9: "n", 14: "nn",
     24: [18, "n", "r"], 30: "nr",
@@ -43,7 +43,7 @@ own_rdata_class = dns.rdata.get_rdata_class
 
 
 class Layout(dns.rdata.GenericRdata):
-    """Data with names in it, which are written out."""
+    """Opaque data with decompressed names."""
 
     @classmethod
     def from_wire_parser(cls, rdclass, rdtype, parser, origin=None):
@@ -88,10 +88,10 @@ own_name_from_wire_parser = dns.name.from_wire_parser
 
 
 def name_from_wire_parser(parser):
-    """Notes names that lead to octets after themselves, or before the messages' names.
+    """Notes pointers into the header, and names that reach beyond their own pointer.
 
-    dnspython goes on after the furthest octet a name was read from.  That is the octet after the
-    name unless the labels a pointer led to reach beyond the pointer.
+    dnspython continues after the last octet from which it has read the name.  This octet is beyond
+    the end of the name if the labels at the target of a pointer reach beyond the pointer.
     """
     start = parser.current
     wire = parser.wire
@@ -127,7 +127,7 @@ dns.rdata.get_rdata_class = rdata_class
 dns.rdata.from_wire_parser = rdata_from_wire_parser
 dns.name.from_wire_parser = name_from_wire_parser
 dns.edns.option_from_wire_parser = note_option
-# No opcode has rules of its own here, nor must it be known; pointers are bounded as in the room.
+# All opcodes have the same rules; pointers are bounded as in DNSWire.
 dns.opcode.from_flags = lambda flags: dns.opcode.QUERY
 dns.message._message_factory_from_opcode = lambda opcode: dns.message.Message
 dns.name.MAX_COMPRESSION_POINTER_CHAIN = 127
