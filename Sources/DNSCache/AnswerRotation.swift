@@ -17,8 +17,8 @@ struct AddressBlock {
     /// At least two.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil if not at least two of equal size
-    /// are consecutive.
+    /// Finds the address records in a reply of this daemon; nil unless at least two of equal
+    /// size are consecutive.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -49,7 +49,7 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Makes record `first` the first one.
+    /// Rotates the records; record `first` becomes the first one.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
         // Three reversals rotate.

@@ -35,7 +35,7 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Returns the pages from octet `first` to `end`, both multiples of `size`; they read as zero
+    /// Returns octets `first` to `end`, both multiples of `size`, to the system; they read as zero
     /// afterwards.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }

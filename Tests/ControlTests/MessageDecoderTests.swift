@@ -32,7 +32,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("the way a stream is split does not change its messages")
+    @Test("messages do not depend on the pieces of a stream")
     func splits() throws {
         let expected: [[UInt8]] = [Array("{}".utf8), [], Array("{\"method\":\"a.b\"}".utf8), [7]]
         let stream = Array(expected.map { $0 + [0] }.joined())

@@ -165,7 +165,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 100_000])
     }
 
-    @Test("an evicted entry takes its copy along")
+    @Test("the copy of an evicted entry is removed")
     func evicted() throws {
         let cache = AnswerCache(limit: AnswerCache.sizes.smallest, origin: origin, seed: 5)
         cache.setMirror(mirror)
@@ -200,7 +200,7 @@ struct MirrorTests {
         #expect(cache.hitsByServer[3] == 42)
     }
 
-    @Test("after a failed copy for lack of space the next attempt is delayed")
+    @Test("without space for a copy, the next attempt is delayed")
     func roomAgain() throws {
         mirror.room = 0
         store(try .addresses("www.example.com"))

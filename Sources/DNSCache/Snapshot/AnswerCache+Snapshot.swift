@@ -2,7 +2,7 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns at most `count` questions (and 65,536) with the most hits, to refresh them after a
+    /// Returns the `count` questions (at most 65,536) with the most hits, to refresh them after a
     /// start or network change.
     package func hottest(_ count: Int, now: Instant) -> [HotEntry] {
         let count = min(count, 65_536)

@@ -13,7 +13,7 @@
 ///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
 enum SnapshotFormat {
-    /// Reveals text-mode transfers, as in PNG.
+    /// The line ends in it reveal text-mode transfers, as in PNG.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
     /// Version 2 added the AD flag, version 3 digests.

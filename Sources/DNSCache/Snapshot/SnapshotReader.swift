@@ -59,7 +59,7 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Parses octets of the file; stored blocks stay after an error.
+    /// Parses octets of the file; after an error, earlier entries stay in the cache.
     ///
     /// - Parameter serverNumber: Returns the number of a server name in this process.
     package mutating func read(
@@ -113,7 +113,6 @@ package struct SnapshotReader {
         return true
     }
 
-    /// Returns the complete block at `position`.
     private func block(at position: Int) throws(SnapshotError) -> Block? {
         guard phase != .nothing else { return nil }
         let place = start + position
@@ -250,7 +249,6 @@ package struct SnapshotSummary: Sendable, Equatable {
 }
 
 struct SnapshotEntry {
-    /// Source of an answer in this process.
     struct Server {
         let number: UInt16
 

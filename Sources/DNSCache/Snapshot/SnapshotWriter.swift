@@ -110,7 +110,7 @@ struct SnapshotStride {
 }
 
 extension AnswerTable {
-    /// Encodes entries from `position` on, without failures, local answers and useless entries.
+    /// Encodes entries that can be used after a restart: no failures and no local answers.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)
