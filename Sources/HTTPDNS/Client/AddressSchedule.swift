@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Schedule of requests to a vendor's scheduling service: a state machine without clock or network.
+/// Schedule of requests to a vendor's scheduling service, which returns server addresses.
 ///
 /// A request is due at start, when the addresses expire, immediately after a network change, and
 /// soon after all servers have failed. One request is in flight at a time. Failures back off from
@@ -9,22 +9,17 @@ package struct AddressSchedule: Sendable, Hashable {
     /// Maximum time for which addresses are used.
     private let lifetime: Duration
 
-    /// Time of the next request; nil before the start.
     private var next: Instant?
 
-    /// Start of the latest request.
     private var latest: Instant?
 
-    /// Number of the request in flight; nil if there is none.
+    /// Number of the request in flight.
     private var current: Int?
 
-    /// Requests started.
     package private(set) var count = 0
 
-    /// Consecutive failures.
     package private(set) var failures = 0
 
-    /// Creates a schedule that has not started.
     package init(lifetime: Duration = ClientLimits.addressLifetime) {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
@@ -36,7 +31,7 @@ package struct AddressSchedule: Sendable, Hashable {
 // MARK: - Events
 
 extension AddressSchedule {
-    /// Starts the schedule.
+    /// Makes the first request due.
     package mutating func start(now: Instant) {
         if next == nil { next = now }
     }
@@ -47,9 +42,7 @@ extension AddressSchedule {
         current = nil
     }
 
-    /// Records the start of a request.
-    ///
-    /// - Returns: the number of the request.
+    /// Records the start of a request, and returns its number.
     package mutating func began(now: Instant) -> Int {
         count += 1
         current = count
@@ -57,10 +50,9 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records that request `number` returned addresses.
+    /// Records that request `number` returned addresses, with the vendor's validity period.
     ///
-    /// - Parameter validFor: validity period given by the vendor.
-    /// - Returns: false if the network changed in the meantime, so the addresses must be dropped.
+    /// - Returns: false if the network changed meanwhile: the addresses must be dropped.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,
@@ -82,7 +74,7 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules a refresh soon, because no server answers or a server rejects this account's
+    /// Schedules an early refresh, because no server answers or a server rejects the account's
     /// level.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
@@ -90,7 +82,7 @@ extension AddressSchedule {
         self.next = min(next, max(now, soonest))
     }
 
-    /// Schedules an immediate refresh, because other servers may be nearest in the new network.
+    /// Schedules an immediate refresh: other servers may be nearest in the new network.
     package mutating func networkChanged(now: Instant) {
         guard next != nil else { return }
         current = nil

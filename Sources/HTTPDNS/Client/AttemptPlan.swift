@@ -3,21 +3,21 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine without clock or network.
 ///
-/// The page of the module has the rules. Each server is queried once, plus one retry on a new
-/// connection if a reused connection timed out.
+/// Each server is queried once, plus one retry on a new connection if a reused connection timed
+/// out.
 package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {
-        /// Query the server, and report the result under the number of the try.
+        /// Query the server; the caller reports the result under this number.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// The call has failed: no further result can arrive.
+        /// The call has failed; no try is in flight.
         case end
     }
 
     /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
-        /// The server failed; another server may succeed.
+        /// Another server may succeed.
         case server
 
         /// Possibly only a reused connection failed.
@@ -32,7 +32,6 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private let timeout: Duration
 
-    /// Time without an answer after which the next server is queried.
     private let hedgeAfter: Duration
 
     private var untried: ArraySlice<SocketAddress>
@@ -40,22 +39,18 @@ package struct AttemptPlan: Sendable, Hashable {
     /// Servers that were retried on a new connection.
     private var refreshed: Set<SocketAddress> = []
 
-    /// Tries in flight, by number.
     private var running: [Int: SocketAddress] = [:]
 
-    /// Number of tries so far.
     package private(set) var count = 0
 
-    /// Start of the latest try.
     private var latest: Instant?
 
-    /// Deadline of the call and of all its tries.
+    /// Deadline of the call and of its tries.
     package private(set) var deadline: Instant
 
-    /// True after an answer, or when no answer can arrive any more.
+    /// True after the first answer, or after the failure of the call.
     package private(set) var isOver = false
 
-    /// Creates the plan of a call that has not started.
     package init(
         order: [SocketAddress],
         timeout: Duration,
@@ -71,7 +66,6 @@ package struct AttemptPlan: Sendable, Hashable {
     /// True if no try is in flight.
     package var isIdle: Bool { running.isEmpty }
 
-    /// True if every server was queried.
     package var isExhausted: Bool { untried.isEmpty }
 
     /// Time of the next ``tick(now:)``; nil if none is needed.
@@ -85,12 +79,12 @@ package struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    /// Starts the call.
+    /// Starts the call; returns its first query.
     package mutating func begin(now: Instant) -> Move? {
         askNext(now)
     }
 
-    /// Handles the passage of time; starts a hedged request if it is due.
+    /// Starts a hedged request if it is due.
     package mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
@@ -101,9 +95,7 @@ extension AttemptPlan {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer.
-    ///
-    /// - Returns: true if it is the first answer, which completes the call.
+    /// Records an answer; returns true for the first one, which completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }

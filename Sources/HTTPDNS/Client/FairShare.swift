@@ -3,11 +3,10 @@
 /// Rule by which clients share a limited resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
 /// A client gets its first unit if any unit is free. It gets a further unit only if it holds fewer
-/// units than a multiple of the units that would then be free. Therefore each client can hold the
-/// same fraction of the units that other clients do not hold. Some units stay free for a client
-/// that holds none.
+/// units than a multiple of the units that would then be free. Each client can thus hold the same
+/// fraction of the units that others do not hold.
 struct FairShare {
-    /// Ratio of the units that a client may hold to the units that are free.
+    /// Largest ratio of a client's units to the free units.
     private let multiple: Int
 
     /// Half of the units that other clients do not hold.

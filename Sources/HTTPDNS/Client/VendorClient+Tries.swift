@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Tries
 
 extension VendorClient {
-    /// Sends a request to `server`, and reports its result to the plan of the call.
+    /// Sends a request to `server`; the result goes to the plan of the call.
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
@@ -113,15 +113,14 @@ extension VendorClient {
         }
     }
 
-    /// Records that the vendor refuses the account, even with a corrected clock.
+    /// Records a refusal of the account that a clock correction did not prevent.
     private func refuse(_ error: VendorError, _ now: Instant) {
-        // Calls in flight are refused together; only the first refusal is reported.
+        // Calls in flight are refused together; only the first is reported.
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)
         if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
     }
 
-    /// Completes each name of a call with its answer.
     private func deliver(
         _ answers: [VendorAnswer],
         _ reply: HTTPReply,
@@ -129,7 +128,7 @@ extension VendorClient {
         to call: VendorCall
     ) {
         for name in call.names {
-            // A codec returns one answer for each name; a missing answer counts as empty.
+            // A missing answer counts as empty.
             let answer =
                 call.lookup.names.firstIndex(of: name.question.name)
                 .flatMap { answers.indices.contains($0) ? answers[$0] : nil }
@@ -151,17 +150,17 @@ extension VendorClient {
 // MARK: - Classification of errors
 
 extension AttemptPlan.Move {
-    /// Server that the action queries.
+    /// Server to query.
     fileprivate var server: SocketAddress? {
         if case .ask(_, let server, _, _) = self { server } else { nil }
     }
 }
 
 extension VendorError {
-    /// True if the observer gets a report: not for cancelled requests or an exhausted budget.
+    /// True if the observer gets a report.
     fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
-    /// Cause of the error for the plan of the call.
+    /// Cause of the error, for the plan of the call.
     fileprivate var fault: AttemptPlan.Fault {
         switch verdict {
         case .accountRefused: .account
@@ -170,12 +169,11 @@ extension VendorError {
         }
     }
 
-    /// Returns the result of the attempt for its server.
+    /// Result of the attempt for the health of its server.
     ///
-    /// A timeout does not count if the server had less than a fair time, or if a retry on a new
-    /// connection follows. A failure for a client's name is only a suspicion, until a health probe
-    /// confirms or refutes it. A 429 for a client's name may be a limit for that name only. A 429
-    /// therefore counts only if a health probe receives it.
+    /// A timeout does not count after less than a fair time, or before a retry on a new connection.
+    /// A failure for a client's name is only a suspicion. A 429 counts only for a health probe,
+    /// because it may be a limit for one name.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -184,7 +182,7 @@ extension VendorError {
         switch self {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
-        // The server processed the request and rejects only the name: the server works.
+        // The server works: it rejects only the name.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected
