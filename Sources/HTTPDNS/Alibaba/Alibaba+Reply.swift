@@ -3,7 +3,7 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Parses the reply of the configured API version.
+    /// Parses a reply of the configured API version.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -48,8 +48,8 @@ extension Alibaba {
 
     /// Returns the member `data`, decrypted if necessary.
     ///
-    /// The mode must equal the requested mode: otherwise an attacker could answer an encrypted
-    /// request in plain text.
+    /// A reply with another mode than the request is rejected: an attacker could answer in plain
+    /// text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -71,17 +71,15 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // A wrong key gives valid padding in one of 256 cases, with garbage before it.
+        // In 1 of 256 cases a wrong key gives valid padding after garbage.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
     /// Parses one family: `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// The vendor does not document the code for an unregistered name. An empty family therefore
-    /// counts as "no address" only with a documented code or without a code.
-    ///
-    /// - Returns: nil if the reply has no usable information about the family.
+    /// An empty family counts as "no address" only without a code or with a documented one: the
+    /// code for an unregistered name is undocumented.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -104,8 +102,7 @@ extension Alibaba {
 extension Alibaba {
     /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or a batch `{"dns": […]}` of such objects.
     ///
-    /// In a batch, a name may have one object for each family, with `type` 1 for IPv4 and 28 for
-    /// IPv6.
+    /// A batch may have one object for each family: `type` is 1 for IPv4 and 28 for IPv6.
     private func v1Answers(
         to lookup: VendorQuery,
         in json: JSONValue
@@ -131,7 +128,7 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Parses both families of one object; a family that the object does not mention is nil.
+    /// Parses one object; a missing family is nil.
     private static func families(
         in entry: JSONValue
     ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {
@@ -139,7 +136,7 @@ extension Alibaba {
         let items = try entry.optionalElements("ips")
         let items6 = try entry.optionalElements("ipsv6")
         guard let type = entry["type"] else {
-            // Without a type, the text of each address determines its family.
+            // Without a type, the text of an address shows its family.
             let isV6 = { (item: JSONValue) in
                 item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
             }
