@@ -107,10 +107,10 @@ extension Alibaba {
     /// Creates the API for an account.
     ///
     /// - Parameters:
-    /// - secret: at least 32 hexadecimal digits; nil for unsigned requests.
-    /// - aesKey: 32 hexadecimal digits.
-    /// - tlsName: name or address in the certificate; nil for one of `tlsNames`.
-    /// - parameters: without `sdns-`.
+    ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
+    ///   - aesKey: 32 hexadecimal digits.
+    ///   - tlsName: name or address in the certificate; nil for one of `tlsNames`.
+    ///   - parameters: without `sdns-`.
     package init(
         account: String,
         secret: Secret? = nil,

@@ -36,9 +36,9 @@ package struct DNSJSON: Vendor {
     /// Creates the API at `url`, for example `https://dns.google/resolve`.
     ///
     /// - Parameters:
-    /// - url: `{name}` and `{type}` in its query are replaced, or else `name=` and `type=` are
+    ///   - url: `{name}` and `{type}` in its query are replaced, or else `name=` and `type=` are
     ///     appended. The certificate must match the host.
-    /// - isBillable: true if calls cost money; by default with an account.
+    ///   - isBillable: true if calls cost money; by default with an account.
     package init(
         url: String,
         account: Account? = nil,

@@ -110,9 +110,9 @@ extension Tencent {
     /// Creates the API with the channel `https`.
     ///
     /// - Parameters:
-    /// - id: optional, but the SDKs send it.
-    /// - tlsName: nil for the server's IP address.
-    /// - expires: the setting `auth-expiry`.
+    ///   - id: optional, but the SDKs send it.
+    ///   - tlsName: nil for the server's IP address.
+    ///   - expires: the setting `auth-expiry`.
     package init(
         token: Secret,
         id: Int? = nil,

@@ -159,6 +159,7 @@ extension JSONReader {
         note(kind, from: start)
     }
 
+    /// Parses a number (RFC 8259 §6).
     private mutating func number() throws(UnreadableReply) {
         let start = position
         _ = take("-")

@@ -12,8 +12,8 @@ package protocol Vendor: Sendable {
     /// A vendor that does not pair families requests IPv4 for `.both`.
     ///
     /// - Parameters:
-    /// - server: peer of the request, unless a TLS name is configured.
-    /// - wallSeconds: seconds since 1970 by the vendor's clock.
+    ///   - server: peer of the request, unless a TLS name is configured.
+    ///   - wallSeconds: seconds since 1970 by the vendor's clock.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,

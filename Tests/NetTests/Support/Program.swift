@@ -13,8 +13,8 @@ final class Program: Sendable {
     /// Starts `path`.
     ///
     /// - Parameters:
-    /// - descriptors: inherited descriptors by their numbers in the program.
-    /// - errors: file for standard error; nil inherits it.
+    ///   - descriptors: inherited descriptors by their numbers in the program.
+    ///   - errors: file for standard error; nil inherits it.
     init(
         _ path: String,
         _ arguments: [String],
