@@ -46,10 +46,9 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Returns the member `data`, decrypted if necessary.
+    /// Returns the decrypted member `data`.
     ///
-    /// A reply with another mode than the request is rejected: an attacker could answer in plain
-    /// text.
+    /// Another mode than the request's is rejected: it may be an attacker's plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -71,15 +70,14 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // In 1 of 256 cases a wrong key gives valid padding after garbage.
+        // With a wrong key, padding is valid in 1 of 256 cases.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
     /// Parses one family: `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// An empty family counts as "no address" only without a code or with a documented one: the
-    /// code for an unregistered name is undocumented.
+    /// An empty family means "no address" only without a code or with a documented one.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -100,9 +98,9 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or a batch `{"dns": […]}` of such objects.
+    /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or `{"dns": […]}` of such objects.
     ///
-    /// A batch may have one object for each family: `type` is 1 for IPv4 and 28 for IPv6.
+    /// In a batch, `type` 1 is IPv4 and 28 IPv6.
     private func v1Answers(
         to lookup: VendorQuery,
         in json: JSONValue

@@ -9,8 +9,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The page says HMAC, but its example is plain MD5. The page does not say whether the time is
-    /// the expiry or the current time. One minute ahead is accepted as both.
+    /// The page says HMAC, its example is MD5. The time may be the expiry or the current time; one
+    /// minute ahead is accepted as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -52,10 +52,10 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Parses the servers of one family; the list of ports is parallel to the addresses.
+    /// Parses the servers of one family, with a parallel list of ports.
     ///
-    /// Without TLS, replies can be forged. Only servers with the default port or the scheduler's
-    /// port are then accepted.
+    /// Without TLS, where replies can be forged, only the default port and the scheduler's are
+    /// accepted.
     private func servers(
         in json: JSONValue,
         _ key: String,

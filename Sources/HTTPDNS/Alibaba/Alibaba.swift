@@ -6,16 +6,15 @@ import Net
 ///
 /// Sources: the vendor's pages 2978980 (v2), 52679, 2868210 and 56810 (v1), and its SDKs.
 package struct Alibaba: Vendor {
-    /// Account number; not secret.
+    /// Not secret.
     let account: String
 
-    /// Key of v1 and of the scheduling service: the text in the console.
+    /// Key of v1 and the scheduling service: the console's text.
     let secret: Secret?
 
-    /// Key of v2: the octets of the same text, decoded from hexadecimal.
+    /// Key of v2: the same text, decoded from hexadecimal.
     let signingKey: Secret?
 
-    /// Cipher of v2; nil for plain text.
     let cipher: (any Cipher)?
 
     let api: API
@@ -32,10 +31,9 @@ package struct Alibaba: Vendor {
     /// Sorted; with the prefix `sdns-`.
     let parameters: [Parameter]
 
-    /// True if v2 requests contain `v=1.0`, as in the mobile SDKs (undocumented).
+    /// Sends `v=1.0` in v2, as the mobile SDKs do (undocumented).
     let sendsVersion: Bool
 
-    /// Signed parameter.
     struct Parameter: Sendable, Hashable {
         let name: String
         let value: String
@@ -56,7 +54,7 @@ package struct Alibaba: Vendor {
 
     package var trialName: Name { .trial(Self.tlsNames[0]) }
 
-    /// Returns the API with the other certificate name, unless the settings give one.
+    /// Returns the API with the other certificate name.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .transport(.tls) = error, triesOtherName, case .https(let name?) = origin,
             let index = Self.tlsNames.firstIndex(of: name)
@@ -165,7 +163,7 @@ extension Alibaba {
         return host
     }
 
-    /// Returns the custom parameters with `sdns-`, within the limits of the SDKs.
+    /// Custom parameters with `sdns-`, within the SDKs' limits.
     private static func checked(
         _ parameters: [String: String]
     ) throws(AlibabaSetupError) -> [Parameter] {

@@ -2,10 +2,9 @@
 import Net
 
 extension Alibaba {
-    /// Returns the error for a vendor code, whatever the HTTP status.
+    /// Returns the error for a code of page 2978980 or the Android SDK, whatever the HTTP status.
     ///
-    /// Sources: page 2978980 and the Android SDK. `Throttling` and `Quota` are from other APIs of
-    /// the vendor.
+    /// `Throttling` and `Quota` are from other APIs of the vendor.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status
         switch code.text {

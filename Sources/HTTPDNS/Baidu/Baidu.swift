@@ -4,8 +4,8 @@ package import Net
 
 /// Baidu Cloud HTTPDNS, API `/v4/resolve` (page Vjwvxm96x).
 ///
-/// Only the Android SDK shows, and nobody verified: the values of `type=`, the certificate name,
-/// the IPv6 server, and the code `SignatureExpired`. The other error codes are unknown.
+/// Unverified, only in the Android SDK: the values of `type=`, the certificate name, the IPv6
+/// server, and the code `SignatureExpired`. Other error codes are unknown.
 package struct Baidu: Vendor {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
@@ -108,7 +108,6 @@ package struct Baidu: Vendor {
         return try lookup.complete(found)
     }
 
-    /// Returns the error for a code.
     private static func error(
         _ code: VendorCode,
         in reply: HTTPReply,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of an account, opened by the operator's pause or by a refusal of the vendor.
+/// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
 ///
-/// A refusal blocks all calls for five minutes, because further attempts may count against the
-/// account. Then one health probe decides.
+/// Further attempts may count against a refused account. Therefore all calls are blocked for five
+/// minutes; then one health probe decides.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// The vendor refused the account; a probe may start at `until`, or is in flight.
+        /// A probe may start at `until`, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 
@@ -20,7 +20,7 @@ struct AccountBreaker: Sendable, Hashable {
 
     var isPausedByOperator = false
 
-    /// Latest refusal, kept until the vendor accepts the account again.
+    /// Kept until the vendor accepts the account.
     private(set) var denial: Denial?
 
     /// Returns the reason that blocks a call now, if any.
@@ -30,7 +30,6 @@ struct AccountBreaker: Sendable, Hashable {
         return .byVendor(denial.error, until: denial.until)
     }
 
-    /// Returns true if a probe of the account may start.
     func isTrialDue(at now: Instant) -> Bool {
         denial.map { !$0.hasTrial && now >= $0.until } ?? false
     }
@@ -50,28 +49,26 @@ extension AccountBreaker {
         return true
     }
 
-    /// Records a refusal that a clock correction did not prevent.
+    /// Records a refusal in spite of a corrected clock.
     mutating func refused(_ error: VendorError, now: Instant) {
         denial = Denial(error: error, until: now + ClientLimits.refusalPause)
     }
 
-    /// Records that the vendor accepts the account.
     mutating func accepted() {
         denial = nil
     }
 
-    /// Records a probe without a result for the account; the next probe may start.
+    /// Records a probe without a result for the account.
     mutating func trialEnded() {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off after a network change: a captive portal may have sent the refusal.
+    /// Ends the back-off: the refusal may have come from a captive portal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))
     }
 
-    /// Ends the operator's pause and the back-off.
     mutating func resume() {
         isPausedByOperator = false
         denial = nil

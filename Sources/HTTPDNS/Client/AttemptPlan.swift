@@ -1,32 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Retry and hedging plan of one vendor call: a state machine without clock or network.
+/// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, plus one retry on a new connection if a reused connection timed
-/// out.
+/// Each server is queried once, and again on a new connection if a reused connection timed out.
 package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {
-        /// Query the server; the caller reports the result under this number.
+        /// Query the server; the number identifies the result.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
         /// The call has failed; no try is in flight.
         case end
     }
 
-    /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
-        /// Another server may succeed.
         case server
 
-        /// Possibly only a reused connection failed.
+        /// A new connection may succeed.
         case oldConnection
 
-        /// The vendor refuses the account; every server will refuse it.
         case account
 
-        /// The error is local; no other server helps.
+        /// Local error; no other server helps.
         case ours
     }
 
@@ -36,7 +32,6 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private var untried: ArraySlice<SocketAddress>
 
-    /// Servers that were retried on a new connection.
     private var refreshed: Set<SocketAddress> = []
 
     private var running: [Int: SocketAddress] = [:]
@@ -45,10 +40,9 @@ package struct AttemptPlan: Sendable, Hashable {
 
     private var latest: Instant?
 
-    /// Deadline of the call and of its tries.
     package private(set) var deadline: Instant
 
-    /// True after the first answer, or after the failure of the call.
+    /// True after the first answer or the failure.
     package private(set) var isOver = false
 
     package init(
@@ -63,12 +57,11 @@ package struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// True if no try is in flight.
     package var isIdle: Bool { running.isEmpty }
 
     package var isExhausted: Bool { untried.isEmpty }
 
-    /// Time of the next ``tick(now:)``; nil if none is needed.
+    /// Time of the next ``tick(now:)``.
     package var wake: Instant? {
         guard !isOver, !untried.isEmpty, let latest else { return nil }
         let next = latest + hedgeAfter
@@ -79,7 +72,7 @@ package struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    /// Starts the call; returns its first query.
+    /// Returns the first query.
     package mutating func begin(now: Instant) -> Move? {
         askNext(now)
     }
@@ -95,14 +88,13 @@ extension AttemptPlan {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer; returns true for the first one, which completes the call.
+    /// Records an answer; returns true if this completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }
         return !isOver
     }
 
-    /// Records a failed try.
     package mutating func failed(
         _ number: Int,
         _ fault: Fault,
@@ -121,7 +113,6 @@ extension AttemptPlan {
         }
     }
 
-    /// Abandons the call.
     package mutating func abandon() {
         isOver = true
     }
@@ -130,7 +121,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server, or ends the call if no try is in flight.
+    /// Queries the next server, or ends a call without tries.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

@@ -4,13 +4,11 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each client has its own queue. The next call is for the client with the fewest calls in flight,
-/// then in round-robin order. A name that several clients wait for is in the queue of each of them.
-/// The call for the name removes it from all queues.
-///
-/// A slow or failing name affects all names of its call. Therefore a call carries the names of one
-/// client only.
+/// then in round-robin order. A name is in the queue of each client that waits for it, until a call
+/// carries the name. A call carries names of one client, because a slow or failing name affects all
+/// names of its call.
 package struct BatchQueue: Sendable {
-    /// Name and families to request; a call carries names with equal families.
+    /// Name with its families; names of a call have equal families.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
@@ -21,9 +19,8 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Names of the next call.
     package struct Batch: Sendable {
-        /// Client whose queue had the names; nil for the daemon itself.
+        /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
 
         fileprivate(set) var questions: [Question] = []
@@ -32,19 +29,17 @@ package struct BatchQueue: Sendable {
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
-    /// Question in the queue of a client.
     private struct Entry: Sendable {
         let question: Question
         let number: UInt64
     }
 
-    /// Sequence number of a queued question, and the clients whose queues contain it.
+    /// Sequence number of a question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
     }
 
-    /// Key of one queue.
     private struct Line: Hashable {
         let families: Families
 
@@ -59,19 +54,18 @@ package struct BatchQueue: Sendable {
     /// An entry is obsolete unless `waiting` has its question with the same number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
-    /// Keys of `lines`, each once, in the order in which the queues are served.
+    /// Keys of `lines` in the order of service.
     private var turns: [Line] = []
 
-    /// Number of entries, and of obsolete entries among them.
+    /// Entries, and obsolete entries among them.
     private var entries = 0
     private var left = 0
 
     private var next: UInt64 = 0
 
-    /// Number of queued questions.
     package var count: Int { waiting.count }
 
-    /// Number of queues, including empty ones that are not removed yet.
+    /// Queues, with empty ones that are not removed yet.
     var lineCount: Int { lines.count }
 
     package init() {}
@@ -82,7 +76,7 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// From ``ClientLimits/queuedEntries`` entries on, only questions that are in no queue are
+    /// From ``ClientLimits/queuedEntries`` entries on, only a question that is in no queue is
     /// added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
@@ -97,23 +91,20 @@ extension BatchQueue {
         entries += 1
     }
 
-    /// Removes a question from the queues of all clients.
     package mutating func remove(_ question: Question) {
         guard let place = waiting.removeValue(forKey: question) else { return }
         left += place.clients.count
         tidy()
     }
 
-    /// Removes and returns the names of the next call; nil if no call may start.
-    ///
-    /// - Parameter fit: returns true if one call can carry the names.
+    /// Removes and returns the names of the next call, if one may start; `fit` limits its names.
     package mutating func nextBatch(
         _ shares: CallShares,
         fit: ([Name]) -> Bool
     ) -> Batch? {
         guard let turn = nextTurn(shares) else { return nil }
         let line = turns.remove(at: turn)
-        // Removed from the table: a second reference would copy the entries.
+        // A second reference would copy the entries.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)
         while let entry = queued.first {
@@ -139,10 +130,10 @@ extension BatchQueue {
         return batch
     }
 
-    /// Returns the index in `turns` of the queue to serve next; removes empty queues before it.
+    /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at a client without a call in flight. It passes at most as many clients as
-    /// there are calls in flight.
+    /// The search ends at a client without calls, so it passes at most as many clients as calls in
+    /// flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -173,7 +164,7 @@ extension BatchQueue {
         waiting[entry.question]?.number == entry.number
     }
 
-    /// Removes obsolete entries if they are more than half of all.
+    /// Removes obsolete entries when they are the majority.
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
         for line in turns {

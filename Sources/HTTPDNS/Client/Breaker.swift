@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of one server, opened by status 429.
+/// Circuit breaker of one server, opened by a 429 for `Retry-After` or 1 s, doubled up to 60 s.
 ///
-/// The breaker is open for `Retry-After`, or for 1 s, doubled for each further 429 up to 60 s. Then
-/// one attempt is admitted: an answer closes the breaker, a 429 opens it again. Attempts that were
-/// in flight when the breaker opened neither extend nor close it.
+/// Then one attempt is admitted: an answer closes the breaker, a 429 opens it again. Attempts from
+/// before the opening do neither.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
-        /// Time from which one attempt is admitted.
         var until: Instant
 
         /// Length of the next pause without `Retry-After`.
@@ -16,13 +14,12 @@ struct Breaker: Sendable, Hashable {
         /// Highest attempt number when the breaker opened.
         var openedAfter: UInt64
 
-        /// Admitted attempt in flight.
         var trial: UInt64?
     }
 
     private(set) var pause: Pause?
 
-    /// End of the pause, possibly in the past; nil for a closed breaker.
+    /// Possibly in the past; nil for a closed breaker.
     var openUntil: Instant? { pause?.until }
 
     func admits(at now: Instant) -> Bool {
@@ -55,7 +52,7 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // The attempt began before the breaker opened: only a longer `Retry-After` counts.
+            // Started before the opening: only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }
@@ -71,12 +68,12 @@ extension Breaker {
         self.pause = nil
     }
 
-    /// Records an attempt that ended with neither an answer nor a 429.
+    /// Records an attempt with neither an answer nor a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change: the server may count per source address.
+    /// Closes the breaker: the server may count per source address.
     mutating func reset() {
         pause = nil
     }

@@ -3,15 +3,14 @@ package import DNSWire
 
 /// Daily budget of vendor requests; a day is in UTC by the wall clock.
 ///
-/// A request is charged before it is sent. The count restarts when the day changes, also
-/// backwards, and when the program starts. ``FairShare`` limits each of several clients.
+/// The count restarts when the day changes, also backwards, and with the program.
 package struct Budget: Sendable, Hashable {
     /// Action on requests above the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
         /// Requests are not sent; the fallback answers.
         case fallback
 
-        /// Requests are sent and counted.
+        /// Requests are sent.
         case warn
     }
 
@@ -35,16 +34,16 @@ package struct Budget: Sendable, Hashable {
 
     private var spent: UInt64 = 0
 
-    /// Requests of that day for at most ``ClientLimits/countedClients`` clients.
+    /// Requests of at most ``ClientLimits/countedClients`` clients.
     private var spentByClient: [ClientNetwork: UInt64] = [:]
 
-    /// Requests above the budget or a client's limit, sent or not.
+    /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
 
-    /// Day for which the exhausted budget was reported.
+    /// Day of the report about the exhausted budget.
     private var toldOf: Int64?
 
-    /// Day for which a client's limit was reported.
+    /// Day of the report about a client's limit.
     private var toldOfShare: Int64?
 
     var clientCount: Int { spentByClient.count }
@@ -53,7 +52,7 @@ package struct Budget: Sendable, Hashable {
         self.rule = rule
     }
 
-    /// Takes over the state of the same account's budget under earlier settings.
+    /// Takes over the state of the account's earlier client.
     mutating func takeOver(from old: Budget) {
         day = old.day
         spent = old.spent
@@ -68,7 +67,6 @@ package struct Budget: Sendable, Hashable {
         Self.day(wallSeconds) == day ? spent : 0
     }
 
-    /// Returns true if no request is left.
     package func isExhausted(wallSeconds: Int64) -> Bool {
         guard let rule else { return false }
         return spent(wallSeconds: wallSeconds) >= rule.callsPerDay
@@ -95,7 +93,7 @@ package struct Budget: Sendable, Hashable {
         (day(wallSeconds) + 1) * secondsADay - wallSeconds
     }
 
-    /// UTC day in Unix time, which ignores leap seconds.
+    /// Unix time ignores leap seconds.
     private static let secondsADay: Int64 = 86_400
 
     private static func day(_ wallSeconds: Int64) -> Int64 {
@@ -106,8 +104,8 @@ package struct Budget: Sendable, Hashable {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request to `client` (nil: the daemon itself, which has no limit of its own);
-    /// returns false if the request must not be sent.
+    /// Charges a request of `client` (nil: the daemon itself); returns false if it must not be
+    /// sent.
     package mutating func spend(by client: ClientNetwork? = nil, wallSeconds: Int64) -> Bool {
         let isTooMany = isExhausted(wallSeconds: wallSeconds)
         if isTooMany { exceeded += 1 }
@@ -123,7 +121,7 @@ extension Budget {
         return true
     }
 
-    /// Counts a request of `client`; a full table drops the clients with few requests.
+    /// Counts a request; a full table drops the clients with few requests.
     private mutating func count(_ client: ClientNetwork) {
         if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
             let mean = spentByClient.values.reduce(0, +) / UInt64(spentByClient.count)
@@ -132,7 +130,7 @@ extension Budget {
         spentByClient[client, default: 0] += 1
     }
 
-    /// Returns true once a day if the budget is exhausted: the caller reports this.
+    /// Returns true once a day for an exhausted budget, which the caller then reports.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard isExhausted(wallSeconds: wallSeconds), toldOf != today else { return false }
@@ -140,7 +138,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true once a day: the caller reports that a client has reached its limit.
+    /// Returns true once a day; the caller then reports a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -148,14 +146,14 @@ extension Budget {
         return true
     }
 
-    /// Refunds a request that was not sent, or that the vendor refused.
+    /// Refunds a request that was not sent or was refused.
     package mutating func refund(to client: ClientNetwork? = nil) {
         spent -= min(spent, 1)
         guard let client, let own = spentByClient[client] else { return }
         spentByClient[client] = own > 1 ? own - 1 : nil
     }
 
-    /// Counts a call that the budget or a client's limit refused.
+    /// Counts a refused call.
     package mutating func refused() {
         exceeded += 1
     }

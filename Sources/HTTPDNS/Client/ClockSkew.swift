@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Estimate of the difference between the vendor's clock and the local clock.
+/// Estimated difference between the vendor's clock and the local clock.
 ///
-/// A refused request is signed again with the time of the reply's `Date`. Only an accepted request
-/// stores the new offset. A request signed for a future time can be replayed until then; the offset
-/// is therefore limited, more strictly without TLS, where `Date` can be forged. At intervals one
-/// request is signed with the local time; if it is accepted, the offset is dropped.
+/// A refused request is signed again with the time of the reply's `Date`; only an accepted request
+/// stores the offset. The offset is limited, because a request with a future time can be replayed
+/// until then. At intervals one request has the local time; its acceptance drops the offset.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         /// No retry: time is not the cause.
@@ -14,17 +13,16 @@ struct ClockSkew: Sendable, Hashable {
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// No retry: this offset in seconds is too large.
+        /// No retry: the offset in seconds is too large.
         case refused(Int64)
     }
 
     /// Seconds to add to the local time; nil for none.
     private(set) var offset: Int64?
 
-    /// Rejected offset in seconds, until the vendor accepts a request.
+    /// Rejected offset, until the vendor accepts a request.
     private(set) var refusedOffset: Int64?
 
-    /// Requests accepted because of a correction.
     private(set) var repairs: UInt64 = 0
 
     private var retestAt: Instant?
@@ -34,8 +32,7 @@ struct ClockSkew: Sendable, Hashable {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after a refused request that was signed with the offset `used`; all in
-    /// seconds.
+    /// Returns the action after the refusal of a request with the offset `used`; all in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -63,7 +60,6 @@ extension ClockSkew {
         retestAt = nil
     }
 
-    /// Records that a refused request was accepted when signed with `offset`.
     mutating func repaired(with offset: Int64, at now: Instant) {
         self.offset = offset
         refusedOffset = nil
@@ -71,13 +67,13 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset above the limit; returns true for the first since an accepted request.
+    /// Records a too large offset; returns true for the first since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil
     }
 
-    /// Takes over the offset of the same account's client under earlier settings.
+    /// Takes over the offset of the account's earlier client.
     mutating func takeOver(from old: ClockSkew) {
         offset = old.offset
         retestAt = old.retestAt

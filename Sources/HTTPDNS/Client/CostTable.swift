@@ -3,12 +3,11 @@ package import DNSWire
 
 /// The names with the most billable requests, in bounded memory.
 ///
-/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new
-/// name replaces the name with the lowest count and inherits the count. A count is never too low,
-/// and too high by at most `excess`. A table of n names has every name with more than 1/n of all
-/// requests.
+/// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
+/// replaces the one with the lowest count and inherits the count. A count is too high by at most
+/// `excess`. A table of n names has every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
-    /// Name of a billable request, and its route.
+    /// Name with its route.
     package struct Charge: Sendable, Hashable {
         package let name: Name
         package let route: String
@@ -34,7 +33,7 @@ package struct CostTable: Sendable {
 
     private let limit: Int
 
-    /// Index of each name in the three arrays.
+    /// Indexes in the arrays.
     private var places: [Name: Int] = [:]
 
     /// At most `limit` elements each.
@@ -42,11 +41,10 @@ package struct CostTable: Sendable {
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
 
-    /// Lowest count at the latest scan, and the latest index with it.
+    /// Known lowest count, and the latest index with it.
     private var lowest: UInt64 = 0
     private var hand = -1
 
-    /// Creates an empty table for at most `limit` names.
     package init(limit: Int = ClientLimits.countedNames) {
         precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit
@@ -72,9 +70,7 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count.
-    ///
-    /// Counts only increase. The table is scanned again when no name has the known lowest count.
+    /// Returns the index of a name with the lowest count; scans if no name has the known one.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {
@@ -103,7 +99,7 @@ package struct CostTable: Sendable {
 
     /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts in a full table are equal: each text is made once, before sorting.
+        // Most counts in a full table are equal: each text is made once.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

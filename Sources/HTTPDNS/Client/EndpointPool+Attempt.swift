@@ -8,10 +8,8 @@ extension EndpointPool {
 
         let number: UInt64
 
-        /// Era of the start.
         let era: UInt64
 
-        /// True for a health probe.
         let isTrial: Bool
     }
 
@@ -21,10 +19,10 @@ extension EndpointPool {
         /// Another server answered first.
         case answeredLate
 
-        /// The name cannot be the cause: connecting failed, or the request was a health probe.
+        /// The name is not the cause: connecting failed, or it was a probe.
         case failed
 
-        /// A client's name may be the cause; counts only if a health probe also fails.
+        /// A client's name may be the cause; a probe must confirm the failure.
         case suspected
 
         case limited(retryAfter: Duration?)
@@ -33,7 +31,7 @@ extension EndpointPool {
         case unjudged
     }
 
-    /// Change of the current server after a report.
+    /// Change of the current server.
     package enum Change: Sendable, Hashable {
         /// The current server failed too often.
         case switched(from: SocketAddress, to: SocketAddress)

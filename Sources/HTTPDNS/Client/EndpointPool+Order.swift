@@ -5,19 +5,19 @@ package import Net
 
 extension EndpointPool {
     package enum Order: Sendable, Hashable {
-        /// Distinct servers in the order of their queries; never empty.
+        /// Distinct and not empty.
         case servers([SocketAddress])
 
-        /// Every server returned 429; `until` is the earliest end of a pause.
+        /// Every server returned 429; the earliest pause ends at `until`.
         case limited(until: Instant)
     }
 
     /// Returns the servers for a call, from the current server on.
     ///
-    /// Address families alternate (RFC 8305 §4), in case one family is broken. Servers with several
-    /// unanswered requests come last.
+    /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
+    /// last.
     package func order(now: Instant) -> Order {
-        // Fast path for servers without open breakers and unanswered requests.
+        // Fast path.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
             return .servers(inTurn)
@@ -29,9 +29,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a health probe, without those with an open breaker.
-    ///
-    /// The primary server is first if its check is due, otherwise the current one.
+    /// Returns the servers for a probe; the primary one is first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
@@ -41,7 +39,7 @@ extension EndpointPool {
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// Indexes of all servers from the current one on, with alternating families.
+    /// Servers from the current one on, with alternating families.
     var rotation: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6
@@ -57,12 +55,10 @@ extension EndpointPool {
 
     var isCurrentSilent: Bool { isSilent(currentIndex) }
 
-    /// Returns true if too many requests to the server are unanswered.
     private func isSilent(_ index: Int) -> Bool {
         endpoints[index].silent.count >= failuresBeforeSwitch
     }
 
-    /// Returns true if a check of the primary server is due.
     func isReturnDue(_ now: Instant) -> Bool {
         guard let returnAt, !isProbing else { return false }
         return now >= returnAt

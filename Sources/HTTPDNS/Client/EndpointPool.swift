@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Endpoint selection and failover for one vendor: a state machine without clock or network.
+/// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// Rules: module page, Failover and Health probes. A suspicion counts only if a health probe that
-/// started later also fails, and the server sent no answer in between. Each change of the current
-/// server starts a new era. Reports of an earlier era do not move the current server.
+/// Rules: module page, Failover and Health probes. A suspicion counts only if a later health probe
+/// fails, without an answer of the server in between. A change of the current server starts a new
+/// era; reports of earlier eras do not move the current server.
 package struct EndpointPool: Sendable, Hashable {
-    /// Server and its state.
     struct Endpoint: Sendable, Hashable {
         /// Unique in the pool.
         let address: SocketAddress
@@ -15,21 +14,20 @@ package struct EndpointPool: Sendable, Hashable {
         /// Failures in this era since the latest answer.
         var failuresInRow = 0
 
-        /// Unconfirmed failures in this era since the latest answer or failed probe.
+        /// Unconfirmed failures since the latest answer or failed probe.
         var suspicions = 0
 
         /// Highest attempt number, of any server, at the latest answer of this server.
         var receivedThrough: UInt64 = 0
 
-        /// Latest failed probe in this era since the latest answer; else 0.
+        /// Latest failed probe since the latest answer; else 0.
         var failedTrial: UInt64 = 0
 
         var breaker = Breaker()
 
-        /// Attempts in flight that were unanswered when a hedged request started.
+        /// Attempts without an answer when a hedged request started.
         var silent: Set<UInt64> = []
 
-        /// True if a call may have to start with another server.
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
 
         /// Clears all failures, but not the breaker.
@@ -41,10 +39,10 @@ package struct EndpointPool: Sendable, Hashable {
         }
     }
 
-    /// Servers in order of preference, primary first; never empty.
+    /// Primary server first.
     private(set) var endpoints: [Endpoint]
 
-    /// Servers from the settings: fallback for scheduled servers.
+    /// Fallback for scheduled servers.
     private let configured: [SocketAddress]
 
     let failuresBeforeSwitch: Int
@@ -54,7 +52,7 @@ package struct EndpointPool: Sendable, Hashable {
 
     private(set) var currentIndex = 0
 
-    /// Addresses in the order of ``rotation``; every call needs them.
+    /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
     /// Changes of the current server and of the network.
@@ -62,10 +60,9 @@ package struct EndpointPool: Sendable, Hashable {
 
     private var latest: UInt64 = 0
 
-    /// Time of the next check of the primary server; nil while it is current.
+    /// Next check of the primary server; nil while it is current.
     package private(set) var returnAt: Instant?
 
-    /// Attempt that checks the primary server.
     private(set) var probe: UInt64?
 
     /// Creates a pool; the first server is the primary and current one.
@@ -108,7 +105,7 @@ package struct EndpointPool: Sendable, Hashable {
 // MARK: - Attempts
 
 extension EndpointPool {
-    /// Starts an attempt; returns nil if the breaker is open or the pool lacks the server.
+    /// Starts an attempt; nil if the breaker is open or the server was removed.
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
@@ -125,14 +122,14 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// The breaker stops waiting for it: a request without a reply would keep the breaker open.
+    /// Otherwise an attempt without a reply would keep the breaker open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; the caller calls this exactly once per attempt.
+    /// Records the end of `attempt`; called exactly once.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
@@ -179,13 +176,12 @@ extension EndpointPool {
         }
     }
 
-    /// True if a health probe must confirm failures of the current server.
+    /// True if a probe must confirm failures of the current server.
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Makes the primary server current after a check, or postpones the next check.
+    /// Makes the primary server current, or postpones the next check.
     ///
-    /// A late answer postpones it: a server slower than `hedgeAfter` would cause a second, billed
-    /// request for each call without ever failing.
+    /// A late answer postpones it: each call to so slow a server would be hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant
@@ -203,7 +199,6 @@ extension EndpointPool {
         return nil
     }
 
-    /// Counts failures of this era, and switches after too many.
     private mutating func failed(
         _ index: Int,
         times: Int,
@@ -217,7 +212,7 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the server at `index` current and starts a new era.
+    /// Makes the server current, and starts a new era.
     private mutating func move(to index: Int, _ now: Instant) {
         currentIndex = index
         inTurn = rotation.map { endpoints[$0].address }
@@ -244,9 +239,7 @@ extension EndpointPool {
 // MARK: - Changes from outside
 
 extension EndpointPool {
-    /// Resets the state of all servers after a network change.
-    ///
-    /// The current server stays current. A check of another primary server is due immediately.
+    /// Resets all servers after a network change; the check of the primary server is due now.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
         beginEra()
@@ -254,10 +247,10 @@ extension EndpointPool {
         if returnAt != nil { returnAt = now }
     }
 
-    /// Replaces the scheduled servers; the configured servers stay as fallback.
+    /// Replaces the scheduled servers; the configured ones stay as fallback.
     ///
     /// The current server stays current if the new list has it; otherwise the first server becomes
-    /// current. An empty list leaves the configured servers.
+    /// current.
     package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {
         let old = endpoints
         let oldCurrent = current

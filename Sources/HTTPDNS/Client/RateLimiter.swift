@@ -3,9 +3,8 @@ internal import DNSWire
 
 /// Limit of vendor requests per second, which protects the daily budget.
 ///
-/// A burst of the requests of one second is allowed. Further requests are refused and not queued: a
-/// queued name would reach the fallback only after its deadline. ``FairShare`` limits each client,
-/// so that a client with many names cannot use all requests.
+/// A burst of one second's requests is allowed. Further requests are refused and not queued, so
+/// that their names reach the fallback in time.
 struct RateLimiter: Sendable, Hashable {
     /// Nil for no limit.
     let perSecond: Int?
@@ -25,7 +24,6 @@ struct RateLimiter: Sendable, Hashable {
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
 
-    /// Returns true if `client` has reached its limit.
     func forbids(_ client: ClientNetwork, now: Instant) -> Bool {
         guard let perSecond, let busyUntil, let second, now - second < .seconds(1),
             let used = counts[client]
@@ -39,7 +37,7 @@ struct RateLimiter: Sendable, Hashable {
 // MARK: - Events
 
 extension RateLimiter {
-    /// Counts a request of `client`; nil is the daemon itself, which has no limit of its own.
+    /// Counts a request; a nil client is the daemon itself.
     mutating func spend(by client: ClientNetwork? = nil, now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
@@ -51,7 +49,7 @@ extension RateLimiter {
         counts[client, default: 0] += 1
     }
 
-    /// Takes over the rate of the same account's client under earlier settings.
+    /// Takes over the rate of the account's earlier client.
     mutating func takeOver(from old: RateLimiter) {
         busyUntil = old.busyUntil
     }

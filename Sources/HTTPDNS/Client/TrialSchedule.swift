@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Schedule of a vendor's health probes.
+/// Schedule of health probes.
 ///
-/// One probe is in flight at a time. The next one starts ``ClientLimits/trialPause`` after the
-/// start of the last one, or immediately while fewer than `burst` consecutive probes have failed.
+/// One probe is in flight at a time. The next one starts ``ClientLimits/trialPause`` after the last
+/// start, or immediately after fewer than `burst` consecutive failures.
 struct TrialSchedule: Sendable, Hashable {
     /// At least 1.
     let burst: Int
@@ -12,7 +12,6 @@ struct TrialSchedule: Sendable, Hashable {
 
     private var failuresInRow = 0
 
-    /// Earliest start of the next probe.
     private var next: Instant?
 
     init(burst: Int) {

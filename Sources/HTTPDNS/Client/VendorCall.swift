@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Look-up of one caller, with its completion handler.
+/// Look-up of one caller.
 @ServiceLoop
 final class PendingLookup {
     let question: BatchQueue.Question
@@ -10,7 +10,6 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if the look-up joined a pending name.
     var wasMerged = false
 
     /// Nil once taken.
@@ -28,7 +27,7 @@ final class PendingLookup {
         self.completion = completion
     }
 
-    /// Ends the look-up and returns its completion handler the first time.
+    /// Ends the look-up; returns its handler the first time.
     func end() -> VendorClient.Completion? {
         defer { completion = nil }
         return completion
@@ -46,10 +45,9 @@ final class PendingName {
     /// Route that pays for the call.
     let route: String
 
-    /// Latest trace.
     var trace: Trace?
 
-    /// Pending look-ups; the last one removes the name.
+    /// The last one removes the name.
     var lookUps: [PendingLookup] = []
 
     /// Nil while the name is queued.
@@ -87,7 +85,6 @@ final class VendorCall {
 
     var trace: Trace?
 
-    /// Names with pending look-ups.
     var names: [PendingName]
 
     /// Client whose limits apply; nil for the daemon itself.
@@ -104,16 +101,15 @@ final class VendorCall {
     /// True if this call tests the account.
     let isAccountTrial: Bool
 
-    /// Start, or restart after a network change.
     var start: Instant
 
-    /// Time at which a probe starts if no reply arrived since `start`.
+    /// Time of the suspicion if no reply arrived since `start`.
     var suspectAt: Instant?
 
-    /// Restarts; results of earlier rounds are ignored.
+    /// Restarts; earlier results are ignored.
     var round = 0
 
-    /// Next hedged request, suspicion or deadline of a caller.
+    /// Next hedged request, suspicion or deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -140,7 +136,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates a health probe, for a suspicion that a name of `client` raised.
+    /// Creates a health probe for a suspicion about a name of `client`.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

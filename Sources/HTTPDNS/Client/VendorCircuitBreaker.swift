@@ -2,30 +2,26 @@
 
 /// Circuit breaker of a vendor that sends no reply at all.
 ///
-/// It opens after as many consecutive timeouts as would have switched through all servers. A
-/// timeout counts only if no reply arrived since the request started, and a health probe that
-/// started later got no reply either. Any reply closes the breaker.
+/// It opens after as many timeouts as would switch through all servers, and closes after any reply.
+/// A timeout counts only if no reply arrived since its start, and a later health probe also failed.
 struct VendorCircuitBreaker: Sendable, Hashable {
     /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Timeouts since the latest reply that no probe confirmed.
+    /// Unconfirmed timeouts since the latest reply.
     private var suspicions = 0
 
-    /// Confirmed timeouts since the latest reply.
     private var tries = 0
 
     /// Start of the latest probe without a reply.
     private var trialBegan: Instant?
 
-    /// Time of the latest reply.
     private var receivedAt: Instant?
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// True if the breaker is open.
     var isSilent: Bool { tries >= limit }
 
     /// Returns true if a reply arrived after `start`.
@@ -51,13 +47,11 @@ extension VendorCircuitBreaker {
         trialBegan = start
     }
 
-    /// Records a reply with any content.
     mutating func heard(at now: Instant) {
         reset()
         receivedAt = now
     }
 
-    /// Closes the breaker.
     mutating func reset() {
         self = VendorCircuitBreaker(limit: limit)
     }

@@ -5,9 +5,7 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a call for names with equal families, within the limits of `client`.
-    ///
-    /// The caller has checked that a call is permitted.
+    /// Starts a permitted call for names with equal families.
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
@@ -17,7 +15,7 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
-        // A probe of the account or of the primary server runs in parallel.
+        // The probe runs in parallel.
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         callsBegun += 1
@@ -55,7 +53,6 @@ extension VendorClient {
         arm(call)
     }
 
-    /// Sets the wake-up of `call`.
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
         call.wake = call.course.wake
@@ -67,7 +64,7 @@ extension VendorClient {
         if let wake = call.wake { callAlarm.bring(forward: wake) }
     }
 
-    /// Handles all due calls, oldest first.
+    /// Handles due calls, oldest first.
     func tickCalls() {
         let now = clocks.now()
         let due = calls.filter { $0.wake.map { $0 <= now } ?? false }
@@ -84,7 +81,7 @@ extension VendorClient {
         if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
-            // Several calls wait for the first server; a probe decides if the names are the cause.
+            // A probe decides if the server or the names are the cause.
             if pool.isCurrentSilent { beginTrial(of: call.client) }
         }
         perform(move, of: call, .hedge)
@@ -117,7 +114,6 @@ extension VendorClient {
         end(call)
     }
 
-    /// Completes all look-ups of `name`.
     func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
         let now = clocks.now()
         let lookUps = name.lookUps
@@ -134,7 +130,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends a call; its tries in flight continue, because they show the health of servers.
+    /// Ends a call; its tries continue, because they show the health of servers.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         call.course.abandon()

@@ -10,16 +10,16 @@ protocol VendorRequest: Sendable {
 
     var server: SocketAddress { get }
 
-    /// One for each name; empty for a free request.
+    /// Empty for a free request.
     var charges: [CostTable.Charge] { get }
 
     /// Client whose limits apply; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// True if the rate limit can refuse the request: not for health probes and refreshes.
+    /// False for requests that ignore the rate: health probes and refreshes.
     var isPaced: Bool { get }
 
-    /// Returns the HTTP request, signed with `wallSeconds`.
+    /// Request with a signature of `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
@@ -62,13 +62,11 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-/// Parsed reply and its source.
+/// Parsed value with its reply, or the error.
 typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
 
-/// One request to a vendor, with up to three corrected retries.
-///
-/// The retries correct the expected certificate name, the form of the request, or the time of the
-/// signature.
+/// One request to a vendor, with up to three retries that correct the certificate name, the form of
+/// the request, or the time of the signature.
 @ServiceLoop
 final class Exchange<Question: VendorRequest>: Cancellable {
     typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
@@ -83,14 +81,14 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     /// API variant of the next request.
     private var vendor: any Vendor
 
-    /// Clock offset in seconds, and true if this exchange corrected it.
+    /// Clock offset in seconds, and true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
-    /// True if this request tests whether the known offset is still needed.
+    /// True if this request omits the known offset.
     private var isRetest: Bool
 
-    /// Error of the first API variant while the other one is tried.
+    /// Error of the first API variant.
     private var first: VendorError?
 
     private var request: (any RequestHandle)?
@@ -114,10 +112,9 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         (offset, isRetest) = client.skew.next(at: client.clocks.now())
     }
 
-    /// Sends the first request.
     func begin() { send() }
 
-    /// Cancels the request; the completion handler is called immediately.
+    /// Calls the completion handler immediately.
     func cancel() { request?.cancel() }
 
     private func send() {
@@ -160,7 +157,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         place.end(text, at: client.clocks.now())
     }
 
-    /// Handles the end of a request; retries if a wrong clock is likely.
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
@@ -182,18 +178,18 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         end(result)
     }
 
-    /// Returns the clock offset for a retry, if one may help.
+    /// Clock offset for a retry, if one may help.
     private func betterOffset(
         _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // Refused without the known offset: the offset is still needed.
+        // The offset is still needed.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
 
-    /// Completes the exchange, or tries the other API variant.
+    /// Completes, or tries the other API variant.
     private func end(_ result: VendorRequestResult<Question.Value>) {
         switch result {
         case .success:
@@ -216,7 +212,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Returns the vendor's clock offset if time may be the cause of the refusal.
+    /// Clock offset, if time may be the cause of the refusal.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: VendorRequestResult<Value>,
@@ -242,7 +238,7 @@ extension VendorClient {
         }
     }
 
-    /// Returns the charged request, signed with the local time plus `offset`.
+    /// Charged request with the local time plus `offset`.
     fileprivate func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -264,7 +260,7 @@ extension VendorClient {
         }
     }
 
-    /// Parses the reply, and settles the cost of the request.
+    /// Parses the reply and settles the cost.
     fileprivate func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
@@ -288,9 +284,7 @@ extension VendorClient {
 // MARK: - Counting
 
 extension VendorClient {
-    /// Charges a request before it is sent.
-    ///
-    /// - Throws: an error of the rate or the budget if the request must not be sent.
+    /// Charges a request; throws if rate or budget forbid it.
     private func pay(_ question: some VendorRequest) throws(VendorError) {
         guard !question.charges.isEmpty else { return }
         let now = clocks.now()
@@ -305,7 +299,7 @@ extension VendorClient {
         update(question.server) { $0.tries += 1 }
     }
 
-    /// Reports an exhausted budget, once a day.
+    /// Reports an exhausted budget once a day.
     private func tellOfBudget(_ wallSeconds: Int64) {
         guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
         observer?(.budgetSpent(rule))
@@ -321,7 +315,7 @@ extension VendorClient {
         }
     }
 
-    /// Settles the cost of a finished request, or refunds it.
+    /// Books or refunds a finished request.
     private func settle(_ question: some VendorRequest, isBilled: Bool) {
         guard !question.charges.isEmpty else { return }
         guard isBilled else {
@@ -339,7 +333,7 @@ extension VendorClient {
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
         counters.failuresByKind[error.kind, default: 0] += 1
-        // A cancelled or local failure is not a failure of the server.
+        // Cancelled and local failures do not count for the server.
         guard error.verdict != .notTheServer else { return }
         update(server) {
             $0.failures += 1
@@ -366,7 +360,6 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Vendor's clock in seconds since 1970.
     fileprivate var vendorSeconds: Int64? {
         if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }

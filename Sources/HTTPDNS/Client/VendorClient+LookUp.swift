@@ -9,8 +9,8 @@ extension VendorClient {
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
-    /// A vendor that pairs families is always queried for both: the other family costs nothing, and
-    /// clients usually query it next. `route` pays for a new call.
+    /// A vendor that pairs families is always queried for both: the second one is free, and clients
+    /// usually query it next. `route` pays for a new call.
     package func lookUp(
         _ name: Name,
         _ families: Families,
@@ -38,7 +38,7 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    /// Joins a pending name, or queues the name; returns the reason of a rejection.
+    /// Joins or queues the name; returns the reason of a rejection.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -84,10 +84,7 @@ extension VendorClient {
         return nil
     }
 
-    /// Records that `client` also waits for a queued name.
-    ///
-    /// The name is then also in the queue of `client`, and is sent from the first queue that
-    /// reaches it.
+    /// Adds a queued name to the queue of `client`, too.
     package func join(_ name: Name, _ families: Families, of client: ClientNetwork) {
         clients.note(client, now: clocks.now())
         let question = BatchQueue.Question(
@@ -111,9 +108,9 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns the error if `client` has reached its limit of the budget.
+    /// Returns the error of a client at its limit of the budget.
     ///
-    /// The only client of a vendor and the daemon itself (nil) have no limit of their own.
+    /// The only client and the daemon itself (nil) have no limit of their own.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -131,7 +128,7 @@ extension VendorClient {
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the reason that forbids calls and health probes of all clients now.
+    /// Returns the reason that forbids calls and probes of all clients now.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -150,8 +147,7 @@ extension VendorClient {
 extension VendorClient {
     /// Starts calls for queued names, now or in the next iteration of the service loop.
     ///
-    /// By default, names share a call only while the limit of calls is reached: the slowest name of
-    /// a call delays the others, and one failure affects all.
+    /// By default names share calls only at the limit of calls: the slowest name delays the others.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -163,14 +159,14 @@ extension VendorClient {
         }
     }
 
-    /// True if a name waits one iteration of the loop for names to share its call.
+    /// True if names of one iteration of the loop share calls.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
-    /// Starts as many calls for queued names as the limits permit.
+    /// Starts as many calls as the limits permit.
     func sendQueued() {
         while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
-            // The state may have changed while the names were queued.
+            // The state may have changed in the meantime.
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason)
             } else {
@@ -183,8 +179,7 @@ extension VendorClient {
 
     /// Fails the names of a refused call.
     ///
-    /// A limit of one client does not fail names that other clients also wait for: these names
-    /// return to the queues of those clients.
+    /// After a refusal of one client, names that others wait for return to their queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -206,7 +201,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // A search passes the whole queue, so many deadlines share one search.
+        // A search covers the whole queue, so deadlines share searches.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -226,7 +221,7 @@ extension VendorClient {
         completion(result)
     }
 
-    /// Fails the look-ups of `name` that are past their deadline.
+    /// Fails the expired look-ups of `name`.
     func expire(
         _ name: PendingName,
         _ now: Instant,
@@ -241,10 +236,8 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up.
-    ///
-    /// The only look-up of a call in flight continues: the call is charged anyway, and its answer
-    /// is stored in the cache.
+    /// Cancels a look-up, unless it is the only one of a call: the call is charged, and its answer
+    /// is cached.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),
@@ -255,7 +248,6 @@ extension VendorClient {
         finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
     }
 
-    /// Removes a name from the queue or its call.
     func forget(_ name: PendingName) {
         if pending[name.question] === name {
             pending[name.question] = nil

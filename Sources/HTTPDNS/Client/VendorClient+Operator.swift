@@ -12,7 +12,7 @@ extension VendorClient {
         armRefresh()
     }
 
-    /// Stops the refresh; this client no longer wakes the service loop.
+    /// Stops the refresh: this client no longer wakes the loop.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -35,9 +35,8 @@ extension VendorClient {
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
     /// The owner of the transport must drop its connections in the same iteration of the service
-    /// loop. The restarted calls send their requests in a later iteration, on new connections.
-    ///
-    /// - Returns: the number of restarted calls.
+    /// loop; the restarted calls send their requests in a later iteration. Returns the number of
+    /// these calls.
     @discardableResult
     package func networkChanged() -> Int {
         let now = clocks.now()
@@ -56,7 +55,7 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Restarts a call in the next iteration of the loop, with its remaining time.
+    /// Restarts a call in the next iteration of the loop.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
@@ -71,7 +70,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels the tries of a call without judging their servers.
+    /// Cancels the tries of a call; they do not count.
     func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running.values
         call.running = [:]
@@ -91,7 +90,7 @@ extension VendorClient {
         refreshAlarm.set(schedule.due)
     }
 
-    /// Queries the start-up servers for addresses, one after the other.
+    /// Queries the start-up servers one after the other.
     func refreshAddresses() {
         let now = clocks.now()
         guard let source, let due = schedule.due, due <= now else { return }
@@ -136,7 +135,6 @@ extension VendorClient {
         observer?(.servers(addresses.servers))
     }
 
-    /// Records a failed refresh; the known addresses stay in use.
     private func refreshFailed(_ number: Int, _ error: VendorError) {
         counters.refreshFailures += 1
         counters.refreshError = error
@@ -146,7 +144,6 @@ extension VendorClient {
     }
 }
 
-/// Request for server addresses.
 private struct ScheduleInquiry: VendorRequest {
     let server: SocketAddress
     let charges: [CostTable.Charge] = []

@@ -6,9 +6,9 @@ internal import Net
 extension VendorClient {
     /// Takes over from the vendor's client under earlier settings.
     ///
-    /// The pause, the counters and the costs continue; the health of servers does not. The same
-    /// account also keeps its budget, rate and clock offset. Calls of the old client end there and
-    /// are counted here.
+    /// Pause, counters and costs continue. Budget, rate and clock offset continue for the same
+    /// account. The health of servers does not continue. Calls of the old client end there and are
+    /// counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -20,11 +20,11 @@ extension VendorClient {
             clients = old.clients
             skew.takeOver(from: old.skew)
         }
-        // Without calls in flight, this releases the old client and its keys.
+        // Releases an idle old client and its keys.
         settlePredecessor()
     }
 
-    /// Merges the predecessor's counters and releases it, once its calls have ended.
+    /// Merges and releases a predecessor whose calls have ended.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()
@@ -52,7 +52,6 @@ extension VendorClient {
 }
 
 extension VendorStatistics {
-    /// Adds the counters of `others`.
     mutating func add(_ others: VendorStatistics) {
         calls += others.calls
         successes += others.successes

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - The daemon's own question
 
 extension VendorClient {
-    /// True if the circuit breaker is open: clients with another source should skip the vendor.
+    /// True if clients with another source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     /// True if a health probe may start now.
@@ -16,11 +16,10 @@ extension VendorClient {
 
     /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe queries the current server first, or the primary server if its check is due, then
-    /// the others. Each try uses a new connection: a broken old connection must not count as a
-    /// broken server. The rate limit counts probes but does not refuse them: a flood of names would
-    /// otherwise prevent probes. The client whose name raised the suspicion pays; nil is the daemon
-    /// itself.
+    /// It queries the current server first, or the primary one if its check is due, then the
+    /// others. Each try uses a new connection: a broken connection is not a broken server. The rate
+    /// limit counts but does not refuse probes, which a flood of names could otherwise prevent.
+    /// `client` pays; nil is the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
@@ -52,29 +51,27 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .fresh)
     }
 
-    /// Timeout of one server in a health probe.
-    ///
-    /// The probe of a call starts after half of the call's timeout, so both end together.
+    /// Timeout of one server in a probe; the call that started the probe ends at the same time.
     private var trialTimeout: Duration {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Time without any reply after which a call starts a probe.
+    /// Time without a reply until a call starts a probe.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Starts a probe if no server has replied since `call` started.
+    /// Starts a probe if no reply arrived since the start of `call`.
     func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records an answered probe; it counts as failed if an earlier server failed.
+    /// Records an answered probe, or a failed one if an earlier server failed.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
 
-    /// Finishes a probe; starts the next one if the current server is suspected.
+    /// Finishes a probe; starts the next one for a suspected server.
     func trialEnded(_ call: VendorCall) {
         trial = nil
         if call.isAccountTrial { gate.trialEnded() }
@@ -86,7 +83,6 @@ extension VendorClient {
         if call.failed.allSatisfy(\.error.isTimeout) { silence.confirmed(since: call.start) }
     }
 
-    /// Cancels the probe in flight.
     func dropTrial(_ now: Instant) {
         trials.reset()
         guard let call = trial else { return }
@@ -96,14 +92,13 @@ extension VendorClient {
         dropTries(of: call, now)
     }
 
-    /// Client calls without an answer.
     var clientCalls: Int { shares.count }
 }
 
 extension VendorError {
     var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
-    /// True if no connection was made, which no queried name can cause.
+    /// True if no connection was made, which no name can cause.
     var isOfConnection: Bool {
         switch self {
         case .transport(.connect), .transport(.tls): true

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Tries
 
 extension VendorClient {
-    /// Sends a request to `server`; the result goes to the plan of the call.
+    /// Sends a request; its result goes to the plan.
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
@@ -15,7 +15,7 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
-            // The server's breaker opened after the call started.
+            // The breaker opened after the start of the call.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
             call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
             call.failed.append(FailedTry(server: server, error: error, duration: .zero))
@@ -113,9 +113,9 @@ extension VendorClient {
         }
     }
 
-    /// Records a refusal of the account that a clock correction did not prevent.
+    /// Records a refusal in spite of a corrected clock.
     private func refuse(_ error: VendorError, _ now: Instant) {
-        // Calls in flight are refused together; only the first is reported.
+        // Only the first of several refusals is reported.
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)
         if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
@@ -150,17 +150,15 @@ extension VendorClient {
 // MARK: - Classification of errors
 
 extension AttemptPlan.Move {
-    /// Server to query.
     fileprivate var server: SocketAddress? {
         if case .ask(_, let server, _, _) = self { server } else { nil }
     }
 }
 
 extension VendorError {
-    /// True if the observer gets a report.
+    /// True if the observer is informed.
     fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
-    /// Cause of the error, for the plan of the call.
     fileprivate var fault: AttemptPlan.Fault {
         switch verdict {
         case .accountRefused: .account
@@ -171,9 +169,9 @@ extension VendorError {
 
     /// Result of the attempt for the health of its server.
     ///
-    /// A timeout does not count after less than a fair time, or before a retry on a new connection.
-    /// A failure for a client's name is only a suspicion. A 429 counts only for a health probe,
-    /// because it may be a limit for one name.
+    /// A timeout does not count after less than a fair time, or before a retry. Failures for a
+    /// client's name are only suspicions, and a 429 may be for the name: it counts only for a
+    /// probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,

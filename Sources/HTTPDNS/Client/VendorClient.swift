@@ -4,8 +4,7 @@ package import Net
 
 /// Client of one vendor: connects the state machines of this folder to the service loop.
 ///
-/// A look-up becomes a pending name. One or more names become a call. A call sends tries until one
-/// returns an answer.
+/// Look-ups become names, names become a call, and a call sends tries until one is answered.
 @ServiceLoop
 package final class VendorClient {
     package nonisolated let name: String
@@ -36,12 +35,12 @@ package final class VendorClient {
 
     var pace: RateLimiter
 
-    /// Clients that divide budget and rate.
+    /// Recent clients, for the limits per client.
     var clients = RecentClients()
 
     var costs = CostTable()
 
-    /// Counters of the servers in `pool`, and of removed servers with tries in flight.
+    /// Servers in `pool`, and removed ones with tries in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
     /// Event handler; its owner logs the events.
@@ -67,13 +66,12 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// Timer of all calls, because nearly every call ends before its wake-up.
+    /// One timer, because nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     /// Ended calls with tries in flight.
     var lingering: Set<VendorCall> = []
 
-    /// Timer for deadlines of queued look-ups.
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
 
     /// Scheduling service; nil if only the settings name servers.
@@ -85,9 +83,8 @@ package final class VendorClient {
 
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Creates a client, which sends nothing yet.
-    ///
-    /// - Precondition: there is a server; with a `source`, the vendor has a scheduling service.
+    /// Creates a client with at least one server; a `source` needs a vendor with a scheduling
+    /// service.
     package nonisolated init(
         name: String,
         vendor: any Vendor,
@@ -124,23 +121,21 @@ package final class VendorClient {
 // MARK: - Settings
 
 extension VendorClient {
-    /// Settings of all kinds of vendors.
     package struct Settings: Sendable, Hashable {
         package var timeout: Duration = .seconds(2)
 
         /// Time without an answer before a hedged request.
         package var hedgeAfter: Duration = .milliseconds(300)
 
-        /// Consecutive failures before a switch.
         package var retriesBeforeSwitch = 3
 
-        /// Time from a switch to the check of the primary server.
+        /// Time until the primary server is checked.
         package var returnToPrimaryAfter: Duration = .seconds(600)
 
         /// Maximum number of calls in flight, at least 1.
         package var concurrentCalls = 32
 
-        /// Policy for names that share calls.
+        /// Policy for shared calls.
         package var batching = Batching.waiting
 
         package var budget: Budget.Rule?
@@ -161,13 +156,13 @@ extension VendorClient {
         package init() {}
     }
 
-    /// Policy for names that share calls.
+    /// Policy for shared calls.
     package enum Batching: String, Sendable, Hashable, CaseIterable {
-        /// Names share a call only if they must wait.
+        /// Only names that must wait share a call.
         case waiting
 
-        /// Names of one iteration of the service loop also share a call: fewer calls, but one slow
-        /// name or failed call affects all.
+        /// Names of one iteration of the loop share a call: fewer calls, but a slow name or a
+        /// failure affects all.
         case together
     }
 
@@ -201,10 +196,10 @@ extension VendorClient {
         /// Seconds by which the vendor's clock is ahead, above `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// The budget is used up; reported once a day.
+        /// Reported once a day.
         case budgetSpent(Budget.Rule)
 
-        /// A client has reached its limit of the budget; reported once a day.
+        /// A client reached its limit; reported once a day.
         case shareSpent(Budget.Rule)
     }
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Answer of a vendor, with its origin.
+/// Answer of a vendor.
 package struct VendorReply: Sendable, Hashable {
     /// Possibly empty.
     package var answer: VendorAnswer
 
     package var server: SocketAddress
 
-    /// Time from the look-up, failed tries included.
+    /// Time since the look-up, with failed tries.
     package var duration: Duration
 
-    /// True for an already open connection.
+    /// True if an open connection was used.
     package var connectionReused: Bool
 
     /// True if the look-up joined an earlier one.
@@ -35,7 +35,6 @@ package struct FailedTry: Sendable, Hashable {
 
     package var error: VendorError
 
-    /// From the request to the failure.
     package var duration: Duration
 }
 
@@ -47,7 +46,7 @@ extension FailedTry: CustomStringConvertible {
 }
 
 extension VendorFailure: CustomStringConvertible {
-    /// All tries, or the reason if there was none.
+    /// All tries, or the reason without any.
     package var description: String {
         tries.isEmpty ? "\(reason)" : tries.map(\.description).joined(separator: "; ")
     }

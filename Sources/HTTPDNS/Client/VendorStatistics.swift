@@ -9,29 +9,22 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Look-ups; each ends as one of `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
-    /// Look-ups that returned addresses.
+    /// Look-ups with addresses.
     package var successes: UInt64 = 0
 
-    /// Look-ups that returned no address.
     package var empty: UInt64 = 0
 
     package var failures: UInt64 = 0
 
-    /// Cancelled by the caller.
     package var cancelled: UInt64 = 0
 
-    /// Requests sent.
     package var tries: UInt64 = 0
 
-    /// Requests that may be billed: sent and not refused.
-    ///
-    /// A request cancelled while connecting was not sent.
+    /// Requests that were sent and not refused; not those cancelled while connecting.
     package var billable: UInt64 = 0
 
-    /// Names in billable requests.
     package var billableNames: UInt64 = 0
 
-    /// `billableNames` by route.
     package var billableByRoute: [String: UInt64] = [:]
 
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
@@ -49,10 +42,9 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var hedges: UInt64 = 0
 
-    /// Retries on a new connection after a timeout on a reused one.
+    /// Retries after a timeout on a reused connection.
     package var freshRetries: UInt64 = 0
 
-    /// Calls restarted after a network change.
     package var reissued: UInt64 = 0
 
     /// Look-ups that joined one of the same families.
@@ -67,20 +59,19 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Corrected lead of the vendor's clock.
     package var clockSkew: Duration?
 
-    /// Lead of the vendor's clock above the limit, until the vendor accepts a request.
+    /// Lead of the vendor's clock above the limit, until an accepted request.
     package var refusedClockSkew: Duration?
 
-    /// Requests accepted because of a clock correction.
+    /// Requests accepted after a correction.
     package var skewRepairs: UInt64 = 0
 
     package var budget: Budget.Rule?
 
-    /// Requests of the UTC day.
     package var spentToday: UInt64 = 0
 
     package var dayEndsIn = Duration.zero
 
-    /// Calls or requests above the budget, sent or not.
+    /// Calls or requests above the budget.
     package var beyondBudget: UInt64 = 0
 
     /// True with a scheduling service.
@@ -95,7 +86,6 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Error of the latest refresh, if it failed.
     package var refreshError: VendorError?
 
-    /// Calls without an answer.
     package var inFlight = 0
 
     package var queued = 0
@@ -111,7 +101,7 @@ package struct VendorStatistics: Sendable, Hashable {
         /// Paused by the operator; not degraded.
         case paused
 
-        /// The account was refused; a probe may start at that time.
+        /// A probe may start at that time.
         case refused(VendorError, until: Instant)
 
         /// All servers returned 429 until that time.
@@ -127,7 +117,6 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Requests without a usable answer.
     package var failures: UInt64 = 0
 
     package var failuresInRow: UInt64 = 0
@@ -137,10 +126,9 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var lastErrorAt: Instant?
 
-    /// End of the pause after a 429.
+    /// End of a pause.
     package var limitedUntil: Instant?
 
-    /// Median reply time.
     package var medianLatency: Duration?
 
     package var isCurrent = false

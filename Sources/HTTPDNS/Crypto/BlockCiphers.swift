@@ -11,7 +11,7 @@ package struct AES128CBC: Cipher {
 
     /// Creates the cipher with a key of 16 octets.
     ///
-    /// Other lengths are refused: the vendors' SDKs pad or cut such keys in different ways.
+    /// The SDKs pad or cut other keys in different ways; here they are refused.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

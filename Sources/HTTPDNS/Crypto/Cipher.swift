@@ -5,7 +5,7 @@ package protocol Cipher: Sendable {
     /// Length of the vector for `seal`; 0 for none.
     var vectorOctets: Int { get }
 
-    /// Encrypts `plain`; `vector` has `vectorOctets` octets and must never repeat under one key.
+    /// Encrypts `plain`; `vector` must never repeat under one key.
     func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8]
 
     /// Decrypts the ciphertext of a peer.
@@ -26,7 +26,7 @@ package enum CipherError: Error, Hashable {
     /// Damaged, truncated, or not encrypted with this key.
     case undecryptable
 
-    /// Internal failure of an OpenSSL call, such as lack of memory.
+    /// Internal failure, such as lack of memory.
     case library(call: String)
 
     case noEntropy

@@ -3,8 +3,8 @@ import COpenSSL
 
 /// OpenSSL cipher with its own library context.
 ///
-/// DES is in the legacy provider. In the process-wide context, loading this provider would disable
-/// the implicit default provider, which libcurl's TLS uses.
+/// In the process-wide context, loading the legacy provider (DES) would disable the implicit
+/// default provider, which libcurl's TLS uses.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
@@ -23,9 +23,7 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     let blockOctets: Int
 
-    /// Fetches the cipher `name` from OpenSSL providers.
-    ///
-    /// - Parameter modules: directory of provider modules; nil for OpenSSL's default.
+    /// Fetches a cipher; `modules` replaces OpenSSL's directory of provider modules.
     init(_ name: String, from providerNames: [String], modules: String? = nil)
         throws(CipherError)
     {
@@ -97,10 +95,9 @@ extension CipherAlgorithm {
         return try run(direction, key: key, vector: vector, on: input, tag: &none)
     }
 
-    /// Encrypts or decrypts all of `input` with an authenticating cipher.
+    /// Encrypts or decrypts all of `input`.
     ///
-    /// - Parameter tag: buffer with the length of the tag: written or checked; empty for ciphers
-    ///   that do not authenticate.
+    /// - Parameter tag: written or checked; empty for ciphers that do not authenticate.
     func run(
         _ direction: Direction,
         key: Secret,

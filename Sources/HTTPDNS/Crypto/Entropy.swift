@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Source of random octets; tests replace it.
+/// Source of random octets.
 package struct Entropy: Sendable {
     /// Returns `count` octets.
     package let octets: @Sendable (_ count: Int) throws(CipherError) -> [UInt8]

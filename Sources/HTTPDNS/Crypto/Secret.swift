@@ -9,7 +9,7 @@ package final class Secret: @unchecked Sendable {
     /// Never copied or moved.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Copies `octets`; the caller must wipe its own copy.
+    /// Copies `octets`, which the caller must wipe.
     package init(_ octets: [UInt8]) {
         // SAFETY: the buffer has exactly the size of the octets copied into it.
         count = octets.count
@@ -45,13 +45,12 @@ package final class Secret: @unchecked Sendable {
         unsafe try body(UnsafeRawBufferPointer(storage))
     }
 
-    /// Returns true if `isSuch` is true for all octets.
+    /// Returns true if all octets satisfy `isSuch`.
     package func allSatisfy(_ isSuch: (UInt8) -> Bool) -> Bool {
         // SAFETY: the octets are only read within the closure.
         unsafe withOctets { unsafe $0.allSatisfy(isSuch) }
     }
 
-    /// Secret decoded from hexadecimal digits.
     var hexadecimal: Secret? {
         var digits = copy
         defer { digits.wipe() }

@@ -28,7 +28,7 @@ extension DNSJSON {
         if set.addresses.isEmpty {
             let ttl = try Self.negativeTTL(in: json).map { min($0, set.ttl) }
             set.ttl = ttl ?? VendorLimits.defaultTTL
-            // Without its unusable addresses, the answer is not NODATA.
+            // An answer with dropped addresses is not NODATA.
             if set.dropped == 0 {
                 answer.denial = Denial(code == .nxDomain ? .nxDomain : .noData, ttl: ttl)
             }
@@ -42,9 +42,7 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Checks the question of the reply, if there is one.
-    ///
-    /// AliDNS sends the element without the array.
+    /// Checks the optional question; AliDNS sends it without an array.
     private static func check(
         _ question: JSONValue?,
         against lookup: VendorQuery
@@ -79,10 +77,8 @@ private struct Chain {
     /// Addresses of the last name, with the lowest TTL of the chain.
     private(set) var set: AddressSet
 
-    /// Follows the CNAME records (RFC 1034 §3.6.2); other records are ignored.
-    ///
-    /// - Throws: `VendorError.wrongName` if no record is for the requested name; `.unreadable` for
-    ///   an invalid record or a too long chain.
+    /// Follows the CNAME records (RFC 1034 §3.6.2); throws `wrongName` without a record of the
+    /// name.
     init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }

@@ -4,10 +4,9 @@ package import Net
 
 /// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
 ///
-/// There is no RFC. These resolvers resolve every name, so an empty answer is NXDOMAIN or NODATA. A
-/// call returns one family.
+/// An empty answer is NXDOMAIN or NODATA. A call returns one family.
 package struct DNSJSON: Vendor {
-    /// AliDNS account for signed requests (AliDNS page 2868703).
+    /// AliDNS account (page 2868703).
     package struct Account: Sendable {
         /// `uid`; differs from the Alibaba Cloud account.
         package let id: String
@@ -15,7 +14,6 @@ package struct DNSJSON: Vendor {
         /// `ak`, the public part of the access key.
         package let keyID: String
 
-        /// Secret part of the access key.
         package let secret: Secret
 
         package init(id: String, keyID: String, secret: Secret) {
@@ -33,12 +31,11 @@ package struct DNSJSON: Vendor {
 
     private let isBillable: Bool
 
-    /// Creates the API at `url`, for example `https://dns.google/resolve`.
+    /// Creates the API at `url`, whose host is in the certificate.
     ///
     /// - Parameters:
-    ///   - url: `{name}` and `{type}` in its query are replaced, or else `name=` and `type=` are
-    ///     appended. The certificate must match the host.
-    ///   - isBillable: true if calls cost money; by default with an account.
+    ///   - url: `{name}` and `{type}` in its query are replaced, or `name=` and `type=` appended.
+    ///   - isBillable: by default true with an account.
     package init(
         url: String,
         account: Account? = nil,
@@ -112,9 +109,7 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns the hexadecimal SHA-256 of id, secret, time, name and key ID.
-    ///
-    /// Unverified: the order is from a third-party client.
+    /// Hexadecimal SHA-256; the order of its parts is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,
@@ -142,10 +137,10 @@ extension VendorQuery {
 
 /// Error in the settings of a JSON API.
 package enum DNSJSONSetupError: Error, Hashable {
-    /// Not an HTTP(S) URL, or a placeholder outside of the query.
+    /// Not HTTP(S), or placeholders outside of the query.
     case url
 
-    /// Number or key is empty, too long, or has invalid characters.
+    /// Empty, too long, or with invalid characters.
     case account
 }
 

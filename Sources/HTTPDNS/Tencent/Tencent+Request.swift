@@ -5,8 +5,8 @@ package import Net
 extension Tencent {
     /// Returns the request `GET /d`.
     ///
-    /// `query=1` adds the name to the reply, which detects mixed-up replies. Both vendor SDKs send
-    /// `clientip=1` and drop replies without the address.
+    /// `query=1` adds the name to the reply, which detects mixed-up replies. Both SDKs send
+    /// `clientip=1`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,

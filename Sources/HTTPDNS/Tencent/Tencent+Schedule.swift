@@ -23,12 +23,11 @@ extension Tencent: AddressScheduling {
 
     /// Parses `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, with the TTL in minutes.
     ///
-    /// Servers have the port of the queried server. The other fields are for the telemetry of the
-    /// SDKs. With a TTL outside 1 minute to 1 day, `validFor` is nil: the servers must not be
-    /// stored.
+    /// Servers have the port of the queried server. A TTL outside 1 minute to 1 day gives no
+    /// `validFor`: the servers must not be stored.
     ///
-    /// An encrypted line must have this exact form: its first block is then known, so an attacker
-    /// who can choose one block (see ``TencentReply``) cannot change the servers.
+    /// An encrypted line must have this exact form. Its first block is then known, so an attacker
+    /// that can choose one block (see ``TencentReply``) cannot change the servers.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress

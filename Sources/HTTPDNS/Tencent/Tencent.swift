@@ -4,7 +4,7 @@ package import DNSWire
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
 /// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
-/// its SDKs. Where pages and SDKs disagree, both variants are accepted.
+/// its SDKs. Both variants are accepted where these disagree.
 package struct Tencent: Vendor {
     /// Protection and authentication of a request.
     enum Access: Sendable {
@@ -38,9 +38,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the API with the expiry added or removed after a 401.
-    ///
-    /// It is undocumented which accounts need an expiry.
+    /// Toggles the expiry after a 401: it is undocumented which accounts need one.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -101,7 +99,7 @@ extension Tencent {
         }
     }
 
-    /// Values of the setting `client-subnet-form:`; the pages encrypt the subnet, the SDKs do not.
+    /// Values of the setting `client-subnet-form:`; pages and SDKs disagree.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain

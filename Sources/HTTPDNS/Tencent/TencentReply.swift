@@ -11,11 +11,11 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// Pages, SDKs and the live service disagree on the optional parts. With TLS, all of them are
-/// optional. In an encrypted reply, every requested part is required (`TencentReply+Sealed`).
+/// Pages, SDKs and the live service disagree on the optional parts. With TLS, all of these parts
+/// are optional. In an encrypted reply, every requested part is required (`TencentReply+Sealed`).
 ///
-/// The order of splitting matters: the last `|`, then the first `:`, which ends the name (names may
-/// contain `-`, and IPv6 addresses contain `:`), then the families.
+/// The text is split at the last `|`, then at the first `:` (names may contain `-`, and IPv6
+/// addresses `:`), then into families.
 struct TencentReply {
     private let lookup: VendorQuery
 
@@ -29,8 +29,8 @@ struct TencentReply {
 
     /// Parses a whole body.
     ///
-    /// The first record of a name counts. A name without a record gets an empty answer, because the
-    /// vendor omits names that are not registered.
+    /// The first record of a name counts. The vendor omits names that are not registered: these
+    /// have empty answers.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -44,7 +44,7 @@ struct TencentReply {
         let answers = zip(lookup.names, found).map { name, answer in
             answer ?? none(for: name)
         }
-        // Fails only for unreadable text: a name without a record has an empty answer.
+        // Only unreadable text has no answer.
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
@@ -94,14 +94,11 @@ extension TencentReply {
         return (0, answer(in: text, about: 0))
     }
 
-    /// Returns the index of the name `text`.
     private func index(of text: ArraySlice<UInt8>) -> Int? {
         try? lookup.index(of: try? Name(text: text))
     }
 
-    /// Returns true if `prefix`, the text before the first colon, begins an address.
-    ///
-    /// It is then the first group of an IPv6 address, alone or after IPv4 addresses.
+    /// Returns true if `prefix`, the text before the first colon, begins an IPv6 address.
     private func beginsAddress(_ prefix: ArraySlice<UInt8>) -> Bool {
         if prefix.contains(UInt8(ascii: ";")) || prefix.contains(UInt8(ascii: ",")) { return true }
         var group = prefix
@@ -142,7 +139,7 @@ extension TencentReply {
 extension TencentReply {
     /// Parses the list and TTL of one family; nil for text without a valid address or TTL.
     ///
-    /// An invalid address is dropped and counted; in an encrypted reply it invalidates the family.
+    /// An invalid address is dropped, or invalidates the family in an encrypted reply.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
@@ -175,7 +172,6 @@ extension TencentReply {
         return UInt32(clamping: min(value, UInt64(VendorLimits.maximumTTL)))
     }
 
-    /// Parses an address literal of `family`.
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
         // The longest literal has 45 characters (RFC 4291 §2.2).
         let isLiteral = text.allSatisfy {

@@ -2,11 +2,10 @@
 import DNSWire
 package import Net
 
-/// Codec of a vendor's scheduling service, which returns server addresses; pure like `Vendor`.
+/// Codec of a vendor's scheduling service.
 package protocol AddressScheduling: Sendable {
-    /// Returns the request to `server`, which is a start-up server or from an earlier reply.
-    ///
-    /// - Parameter wallSeconds: seconds since 1970 by the vendor's clock.
+    /// Returns the request to a start-up server or a scheduled one, at the vendor's time since
+    /// 1970.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -35,10 +34,8 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Creates the address of a server that `scheduler` named.
-    ///
-    /// Returns nil for port 0 or another address scope: an Internet scheduler cannot direct
-    /// requests into the local network.
+    /// Returns nil for port 0 or another address scope than that of `scheduler`: an Internet
+    /// service cannot direct requests into the local network.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

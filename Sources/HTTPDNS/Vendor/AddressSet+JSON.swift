@@ -2,9 +2,7 @@
 import DNSWire
 
 extension AddressSet {
-    /// Parses the addresses and the TTL of one family; invalid addresses are dropped and counted.
-    ///
-    /// - Returns: nil if all items are invalid, or if the TTL is not in 0…2³¹-1.
+    /// Parses addresses and TTL of one family; nil if all items or the TTL are invalid.
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
@@ -28,7 +26,7 @@ extension AddressSet {
         }
     }
 
-    /// Parses a TTL in seconds; the default is for a missing value.
+    /// Parses a TTL in seconds, or returns the default.
     static func ttl(_ value: JSONValue?) -> UInt32? {
         guard let value else { return VendorLimits.defaultTTL }
         guard let seconds = value.number, (0...Int64(VendorLimits.maximumTTL)).contains(seconds)
@@ -48,15 +46,13 @@ extension AddressSet {
 }
 
 extension VendorQuery {
-    /// Returns the index of `name`; nil is text that is not a name.
-    ///
-    /// - Throws: `VendorError.wrongName`.
+    /// Returns the index of `name`, or throws `wrongName`; nil is text that is no name.
     func index(of name: Name?) throws(VendorError) -> Int {
         guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index
     }
 
-    /// Returns the index of the name in member `key`; case and a final dot do not matter.
+    /// Returns the index of the name in member `key`.
     func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
         guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
         return try index(of: value.name)
@@ -76,7 +72,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Returns one answer for each name, empty for a missing one; throws if no record was readable.
+    /// Returns one answer for each name; throws without any readable record.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

@@ -13,7 +13,7 @@ struct HTTPURL: Sendable, Hashable {
     /// Without the question mark.
     let query: String
 
-    /// Parses `http(s)://host[:port]/path?query`; nil with a user name, fragment or invalid host.
+    /// Parses `http(s)://host[:port]/path?query`, without user name and fragment.
     init?(_ text: String) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, (1...VendorLimits.maximumURL).contains(text.utf8.count),
@@ -47,7 +47,7 @@ struct HTTPURL: Sendable, Hashable {
         self.port = port
     }
 
-    /// Returns the host in URL form: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// Host in URL form; IPv6 addresses have brackets.
     static func host(_ text: String) -> String? {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.utf8.count > 2
         let literal = isBracketed ? String(text.dropFirst().dropLast()) : text

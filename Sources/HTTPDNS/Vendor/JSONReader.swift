@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON parser (RFC 8259) for replies of possibly hostile servers.
+/// JSON parser (RFC 8259) for hostile replies.
 ///
-/// Strict where parsers differ: no duplicate keys, valid UTF-8, no lone surrogates, no leading
-/// zeros, nothing after the value. The nesting depth limits the recursion.
+/// Strict where parsers differ: no duplicate keys, invalid UTF-8, lone surrogates, leading zeros,
+/// or text after the value. The nesting depth is limited.
 struct JSONReader {
     private let text: [UInt8]
 
@@ -40,7 +40,6 @@ struct JSONReader {
         self.text = text
     }
 
-    /// Error at the current position.
     private var fault: UnreadableReply { .notJSON(at: position) }
 
     private var next: UInt8? { position < text.count ? text[position] : nil }
@@ -49,7 +48,6 @@ struct JSONReader {
 // MARK: - Values
 
 extension JSONReader {
-    /// Parses a value after white space.
     private mutating func value(depth: Int) throws(UnreadableReply) {
         skipSpace()
         guard nodes.count < VendorLimits.maximumJSONNodes else { throw fault }
@@ -96,9 +94,9 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as member `count` of `object`; returns false for a duplicate key.
+    /// Records the latest string as member `count`; false for a duplicate key.
     ///
-    /// The keys of a small object are compared, which costs less than hashing.
+    /// For small objects, comparing costs less than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -125,7 +123,6 @@ extension JSONReader {
             && a.indices.allSatisfy { octet(at: $0) == octet(at: $0 - a.lowerBound + b.lowerBound) }
     }
 
-    /// Octet of the text or of the decoded strings.
     private func octet(at index: Int) -> UInt8 {
         index < text.count ? text[index] : decoded[index - text.count]
     }
@@ -242,7 +239,7 @@ extension JSONReader {
         }
     }
 
-    /// Parses the digits after `\u`, with both halves of a surrogate pair.
+    /// Parses the digits after `\u`, or a surrogate pair.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)
@@ -276,7 +273,6 @@ extension JSONReader {
         }
     }
 
-    /// Skips `character` if it is next.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         position += 1

@@ -27,8 +27,7 @@ final class JSONDocument: Sendable {
 
         /// Index of the first node after the value and its contents.
         ///
-        /// Elements follow the node of their array. Members follow the node of their object, each
-        /// as key and value.
+        /// The contents follow the node of the value; a member is a key and a value.
         var end: Int
     }
 
@@ -102,7 +101,6 @@ extension JSONValue {
 
     private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
 
-    /// Returns true for a string equal to `text`.
     private func isText(_ text: String) -> Bool { octets?.elementsEqual(text.utf8) ?? false }
 
     /// Integer of 64 bits.
@@ -155,7 +153,7 @@ extension JSONValue {
         return text
     }
 
-    /// Returns the elements of a member, empty if it is missing; throws for another type.
+    /// Returns the elements of a member; empty without the member.
     func optionalElements(_ key: String) throws(VendorError) -> [JSONValue] {
         guard let value = self[key] else { return [] }
         guard let elements = value.elements else { throw .unreadable(.member(key)) }

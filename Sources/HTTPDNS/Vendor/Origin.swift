@@ -4,10 +4,10 @@ import Net
 
 /// Scheme and peer name of a vendor's URLs.
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP to `name`, or to the server's IP address.
+    /// Plain HTTP; nil for the server's IP address.
     case http(name: String? = nil)
 
-    /// TLS with a certificate for `name`, or for the server's IP address.
+    /// TLS with a certificate for `name`; nil for the server's IP address.
     case https(name: String?)
 
     /// Nil if the IP address identifies the peer.
@@ -27,7 +27,7 @@ enum Origin: Sendable, Hashable {
         }
     }
 
-    /// URL up to its path; the interface of a link-local server is not part of it.
+    /// URL up to its path, without the interface of a link-local server.
     func url(at server: SocketAddress) -> String {
         var url: String
         switch self {
@@ -54,15 +54,12 @@ struct QueryWriter {
         octets += text.utf8
     }
 
-    /// Initial capacity: almost every query fits.
     private static let usualOctets = 512
 
-    /// Parameters without the question mark.
     var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
-    /// Appends `name=value`, escaped except comma, semicolon and colon.
-    ///
-    /// RFC 3986 §3.4 allows these, and the vendors' SDKs send and sign them unescaped.
+    /// Appends `name=value`, escaped except `,;:`, which RFC 3986 §3.4 allows and the SDKs do not
+    /// escape.
     mutating func append(_ name: String, _ value: String) {
         if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
         octets += name.utf8

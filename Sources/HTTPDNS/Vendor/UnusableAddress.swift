@@ -2,6 +2,6 @@
 import DNSWire
 
 extension IPAddress {
-    /// True if no server can have this address, for example 0.0.0.0; private addresses are usable.
+    /// True if no server can have this address; private addresses are usable.
     var isUnusable: Bool { reach == .none }
 }

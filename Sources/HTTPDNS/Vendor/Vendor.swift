@@ -9,11 +9,8 @@ package protocol Vendor: Sendable {
 
     /// Returns the HTTP request for one to `facts.maximumNames` names.
     ///
-    /// A vendor that does not pair families requests IPv4 for `.both`.
-    ///
-    /// - Parameters:
-    ///   - server: peer of the request, unless a TLS name is configured.
-    ///   - wallSeconds: seconds since 1970 by the vendor's clock.
+    /// A vendor that does not pair families requests IPv4 for `.both`. `wallSeconds` is the
+    /// vendor's time since 1970.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -21,22 +18,16 @@ package protocol Vendor: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses the reply into one answer for each name, in the order of the look-up.
+    /// Parses the reply into one answer for each name, in order; a missing name has an empty
+    /// answer.
     ///
-    /// A name that is missing from the reply has an empty answer. Without a `denial`, an empty
-    /// answer may mean NXDOMAIN, NODATA, or a name that is not registered with the vendor.
-    ///
-    /// - Throws: `VendorError` if the reply is not trustworthy.
+    /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes, which clients cannot choose.
-    ///
-    /// An empty answer also shows that the API works.
+    /// Name for health probes, which clients cannot choose; an empty answer also counts.
     var trialName: Name { get }
 
-    /// Returns the same account with another documented form of the API that may fix `error`.
-    ///
-    /// Documentation and SDKs disagree, for example on the certificate name.
+    /// Returns the account with another documented form of the API that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     /// Scheduling service, if the vendor has one.
@@ -66,9 +57,8 @@ extension Name {
     }()
 }
 
-/// Properties of a vendor API.
 package struct VendorFacts: Sendable, Hashable {
-    /// Value in the settings, for example `tencent`.
+    /// For example `tencent`.
     package var kind: String
 
     package var maximumNames: Int

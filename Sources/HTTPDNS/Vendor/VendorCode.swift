@@ -2,8 +2,7 @@
 
 /// Vendor's code for an error or an empty answer, for example `InvalidSignature`.
 ///
-/// The code comes from the network and is shown to the operator; its length and characters are
-/// limited.
+/// Operators see this remote text, so its length and characters are limited.
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 
@@ -38,7 +37,7 @@ extension VendorCode {
     /// Alibaba: the scheduling service disabled this client.
     package static let disable = VendorCode(known: "disable")
 
-    /// Alibaba: the account or its key is refused, whatever the time is.
+    /// Alibaba: the account or its key is refused at any time.
     package static let accountCodes: Set<VendorCode> = [
         VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
         VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),

@@ -2,16 +2,15 @@
 package import DNSWire
 package import Net
 
-/// Reason why a vendor call gave no usable answer; no case contains a URL, a key or a token.
+/// Reason for no usable answer; without URLs, keys and tokens.
 package enum VendorError: Error, Hashable {
-    /// 401, 403 or an equivalent code: account, token or signature refused.
+    /// 401, 403 or an equivalent code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// The signature has expired or expires too late; `vendorSeconds` is the vendor's time since
-    /// 1970.
+    /// Expired or too late signature; `vendorSeconds` is the vendor's time since 1970.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// Every server would reject this request, for example for a bad name.
+    /// Every server would reject this request.
     case refused(status: Int, code: VendorCode)
 
     /// 429; `Retry-After` in seconds.
@@ -45,10 +44,8 @@ package enum VendorError: Error, Hashable {
 
     case paused
 
-    /// The budget of the day is used up.
     case budget
 
-    /// The calls of this second are used up.
     case pace
 
     /// The client reached its limit of the budget.
@@ -83,7 +80,6 @@ package enum UnreadableReply: Error, Hashable {
 // MARK: - Reactions
 
 extension VendorError {
-    /// Cause of an error.
     package enum Verdict: Sendable, Hashable {
         /// Another server may succeed.
         case serverFailed
@@ -95,7 +91,7 @@ extension VendorError {
         case notTheServer
     }
 
-    /// Cause, which decides the reaction of the client.
+    /// Cause of the error.
     package var verdict: Verdict {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
@@ -121,7 +117,7 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account: the client refreshes the addresses now.
+    /// True if this server no longer serves the account; the addresses are then refreshed.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
@@ -129,7 +125,7 @@ extension VendorError {
     /// True if other clients are not refused.
     var isOfClient: Bool { self == .clientBudget || self == .clientPace }
 
-    /// True if the vendor may charge for the request, if it was sent (`RequestHandle.wasSent`).
+    /// True if a sent request may be charged.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false

@@ -5,7 +5,7 @@ package enum VendorLimits {
     /// Octets of a reply body; Tencent documents at most 8 × 1024 (page 379/95497).
     package static let maximumBody = 8 * 1024
 
-    /// Octets of a JSON body; ten names with 200 addresses each take about 60 KiB.
+    /// Octets of a JSON body; ten names with 200 addresses take 60 KiB.
     package static let maximumJSON = 64 * 1024
 
     /// Nesting depth of JSON; known replies need at most 6.
@@ -14,16 +14,14 @@ package enum VendorLimits {
     /// Members of a JSON object; Baidu sends ten.
     package static let maximumJSONMembers = 256
 
-    /// Values and keys of JSON; ten names with 200 addresses each take about 2,100.
+    /// Values and keys; ten names with 200 addresses take 2,100.
     package static let maximumJSONNodes = 8_192
 
     /// Aliases from the requested name to its addresses.
     package static let maximumAliases = 16
 
-    /// Octets of the names in one call, with commas; a single name always fits.
-    ///
-    /// The URL has at most 2.5 KiB when encrypted (RFC 9110 §4.1 recommends support for 8000
-    /// octets).
+    /// Octets of the names in one call, with commas: at most 2.5 KiB of encrypted URL (RFC 9110
+    /// §4.1 recommends support for 8000).
     package static let maximumNameOctets = 1024
 
     /// Servers from one scheduling reply.
@@ -60,9 +58,8 @@ package enum VendorLimits {
     /// Seconds until the signature of an Alibaba scheduling request expires.
     package static let scheduleLifetime: Int64 = 60
 
-    /// Minimum wait after which a timeout counts against a server.
-    ///
-    /// Tencent recommends 500 ms for a first try (page 379/95500).
+    /// Minimum wait until a timeout counts; Tencent recommends 500 ms for a first try (page
+    /// 379/95500).
     package static let fairWait = Duration.milliseconds(500)
 
     /// Octets; Tencent's tokens have about ten digits.

@@ -5,9 +5,8 @@ package import Net
 /// Volcengine HTTPDNS, API `/resolve`, for one name per call.
 ///
 /// Sources: the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply). Unverified: the values of `type=`. No `type=` is sent: as in the vendor's example, the
-/// addresses show their family. The vendor gives server addresses only on request, so there is no
-/// default.
+/// (reply). The values of `type=` are unverified, so no `type=` is sent; the reply lists both
+/// families. The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
     /// Name of the server and in its certificate.
     package static let defaultTLSName = "httpdns.volcengineapi.com"
@@ -70,9 +69,9 @@ package struct Volcengine: Vendor {
         )
     }
 
-    /// Returns the hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
+    /// Hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
     ///
-    /// Values that are not sent count as empty, as in the vendor's example.
+    /// Values that are not sent count as empty.
     func signature(of values: [String]) throws(CipherError) -> String {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
@@ -98,8 +97,7 @@ package struct Volcengine: Vendor {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // It is undocumented which families the vendor resolves. Without addresses of one family
-        // only, that family is unknown.
+        // The vendor may not resolve a family: without addresses of one family only, it is unknown.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [
