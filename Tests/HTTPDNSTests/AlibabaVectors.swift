@@ -15,7 +15,7 @@ enum AlibabaVectors {
     /// Key of the ciphers: 000102…0f.
     static let aesKey = Hexadecimal.encode([UInt8](0x00...0x0F))
 
-    /// Time of the requests in seconds, ten minutes before their expiry.
+    /// Seconds; ten minutes before the expiry.
     static let now: Int64 = 1_700_000_000
 
     /// CBC vector: a0a1…af.

@@ -10,7 +10,6 @@ import Testing
 struct BatchTests {
     let world = Simulation()
 
-    /// Names of each call, in order.
     @ServiceLoop
     private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }
 

@@ -33,7 +33,6 @@ struct BreakerExplorationTests {
 
     // MARK: - One server
 
-    /// Event of a server's breaker.
     private enum ServerEvent: CaseIterable {
         case begin
         case oldestAnswered, newestAnswered, oldestLimited, newestLimited, newestLimitedLong
@@ -118,7 +117,7 @@ struct BreakerExplorationTests {
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }
         #expect(until <= now + .seconds(90))
-        // The pause admits no call; afterwards one probe at a time is admitted.
+        // The pause admits no call, then one probe at a time.
         #expect(now >= until || !state.breaker.admits(at: now))
         #expect(waiting.count <= 1)
         // Without a probe in flight, the end of the pause admits one.
@@ -132,7 +131,6 @@ struct BreakerExplorationTests {
 
     // MARK: - The account
 
-    /// Event of an account's breaker.
     private enum AccountEvent: CaseIterable {
         case begin
         case oldestAccepted, newestAccepted, oldestRefused, newestRefused
@@ -205,7 +203,6 @@ struct BreakerExplorationTests {
         let isRefused = event == .oldestRefused || event == .newestRefused
         #expect(before.denial != nil || isRefused)
         #expect(until <= now + ClientLimits.refusalPause)
-        // The pause admits no call, then one probe.
         #expect(now >= until || gate.refusal(now: now) != nil)
         #expect(state.underWay.count { $0 } <= 1 || state.isBlurred)
         // Without a probe in flight, the end of the pause admits one.

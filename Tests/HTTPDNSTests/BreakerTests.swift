@@ -45,7 +45,7 @@ struct BreakerTests {
         breaker.limited(21, retryAfter: .seconds(9), last: 30, now: epoch)
         breaker.limited(22, retryAfter: .seconds(3), last: 30, now: epoch)
         #expect(breaker.openUntil == epoch + .seconds(9))
-        // The answer to an earlier call does not close it.
+        // Started before the pause.
         breaker.answered(23)
         #expect(!breaker.admits(at: epoch))
     }

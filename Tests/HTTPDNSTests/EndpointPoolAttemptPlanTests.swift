@@ -57,7 +57,6 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
-    /// Event of a call.
     private enum Event: CaseIterable {
         case tick, hour, answeredFirst, answeredLast
         case serverFirst, serverLast, connection, account, ours
@@ -74,7 +73,6 @@ struct EndpointPoolAttemptPlanTests {
         var answers = 0
     }
 
-    /// Records an action.
     private func apply(_ move: AttemptPlan.Move?, to state: inout State) {
         switch move {
         case .ask(let number, let server, let isFresh, let until):

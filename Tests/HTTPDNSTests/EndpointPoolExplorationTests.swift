@@ -62,7 +62,6 @@ struct EndpointPoolExplorationTests {
             let before: [Bool]
         }
 
-        /// Attempt in flight.
         private struct Attempt: Hashable {
             let server: SocketAddress
             let isOfThisEra: Bool
@@ -186,7 +185,6 @@ struct EndpointPoolExplorationTests {
         return state
     }
 
-    /// Counts an ended attempt on the current server.
     private func note(
         _ attempt: EndpointPool.Attempt,
         _ outcome: EndpointPool.Outcome,
@@ -209,7 +207,6 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Returns true if the pool admits an attempt.
     private func admits(
         _ pool: EndpointPool,
         _ server: SocketAddress,

@@ -25,7 +25,6 @@ struct EndpointPoolTests {
         pool.trialOrder(now: now + time).map { String($0.host.suffix(1)) }.joined()
     }
 
-    /// Starts an admitted attempt.
     private func begin(
         _ pool: inout EndpointPool,
         _ server: SocketAddress,

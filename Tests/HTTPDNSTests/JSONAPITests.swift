@@ -7,7 +7,6 @@ import Testing
 
 @Suite("DNS JSON: Google's format and variants")
 struct JSONAPITests {
-    /// URL and headers of a request.
     private func request(
         _ url: String,
         _ lookup: VendorQuery,
@@ -147,7 +146,6 @@ struct JSONAPITests {
 // MARK: - Replies
 
 extension JSONAPITests {
-    /// Reply with these members.
     private func reply(_ members: String, status: Int = 0) -> String {
         #"{"Status":\#(status),"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,\#(members)}"#
     }

@@ -3,7 +3,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// JSON value for comparison.
 private indirect enum Tree: Equatable {
     case null
     case bool(Bool)

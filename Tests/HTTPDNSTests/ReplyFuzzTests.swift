@@ -27,7 +27,6 @@ struct ReplyFuzzTests {
         }
     }
 
-    /// Checks the invariants.
     private func check(_ answers: [VendorAnswer], to lookup: VendorQuery) {
         #expect(answers.map(\.name) == lookup.names)
         for answer in answers {

@@ -41,7 +41,7 @@ struct TencentForgeryTests {
         return octets + [UInt8](repeating: UInt8(rest), count: rest)
     }
 
-    /// Forgery of `heard` with a chosen first block, and the following blocks if given.
+    /// Forgery with a chosen first block, and the following blocks if given.
     private static func forged(_ heard: Heard, first: [UInt8], rest: ArraySlice<UInt8> = [])
         -> String
     {

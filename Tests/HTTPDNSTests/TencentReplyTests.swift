@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Tencent's replies, pages 379/95497 and 379/95498")
 struct TencentReplyTests {
-    /// Parses a plain reply.
     private func read(_ body: String, _ lookup: VendorQuery) throws -> [VendorAnswer] {
         try plainTencent().answers(to: lookup, in: ok(body))
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Text with its ciphertexts.
 struct SealedText: Sendable, CustomTestStringConvertible {
     let label: String
     let plain: String

@@ -91,7 +91,6 @@ struct VendorClientFailoverTests {
         #expect(world.hosts == "12")
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
         #expect(client.statistics.successes == 1)
-        // Both requests were sent and billed.
         #expect(client.statistics.billable == 2)
     }
 
@@ -198,7 +197,6 @@ struct VendorClientFailoverTests {
         for _ in 0..<10 { _ = try await world.failure(client, within: .milliseconds(499)) }
         #expect(client.statistics.switches == 0)
         for _ in 0..<3 { _ = try await world.failure(client, within: .milliseconds(500)) }
-        // The probe must fail too.
         await world.advance(by: .seconds(2))
         #expect(client.statistics.switches == 1)
     }
@@ -225,7 +223,6 @@ struct VendorClientFailoverTests {
         #expect(try await world.lookUp(client, "n4.example.com").duration == .milliseconds(20))
         #expect(world.hosts == "1112222")
         await world.advance(by: .seconds(2))
-        // Three calls and the probe.
         #expect(client.statistics.servers[0].failures == 4)
         #expect(client.statistics.switches == 1)
     }

@@ -49,7 +49,6 @@ extension Simulation {
         }
     }
 
-    /// Returns the reply to a lookup.
     func lookUp(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -61,7 +60,6 @@ extension Simulation {
             .get()
     }
 
-    /// Returns the failure of a lookup.
     func failure(
         _ client: VendorClient,
         _ name: String = "www.example.com",

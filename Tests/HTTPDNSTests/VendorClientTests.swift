@@ -103,7 +103,6 @@ struct VendorClientTests {
             .reply(ok("www.example.com.:0.0.0.0,60-0")),  // the second
             .silence(), .reply(HTTPReply(status: 503, body: []), after: .seconds(2)),  // the third
         ]
-        // The probe is answered.
         world.script = {
             namesAsked($0) == ["www.dnspod.cn"] ? .reply(good($0)) : steps.removeFirst()
         }

@@ -30,7 +30,6 @@ struct VendorClientTrialTests {
         ("401", .reply(HTTPReply(status: 401, body: []), after: .milliseconds(20))),
     ]
 
-    /// Status 429.
     private static func tooMany(_ retryAfter: String? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: 429, body: [])
         reply.retryAfter = retryAfter

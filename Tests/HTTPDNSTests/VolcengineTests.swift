@@ -13,7 +13,6 @@ struct VolcengineTests {
         vendor = try Volcengine(account: "1023", secret: Secret("QlgAuFMwNUwN"))
     }
 
-    /// Parses a reply for `www.example.com`.
     private func read(_ body: String, families: Families = .both) throws -> VendorAnswer {
         try #require(
             try vendor.answers(

@@ -26,7 +26,6 @@ struct BackgroundQueueTests {
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 3) { gate.handle($0, $1) }
         #expect(queue.add(1))
         gate.entered.wait()
-        // The thread is blocked.
         #expect((2...4).allSatisfy { queue.add($0) })
         #expect((5...9).allSatisfy { !queue.add($0) })
         gate.goesOn.signal()

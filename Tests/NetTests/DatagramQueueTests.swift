@@ -25,7 +25,6 @@ struct DatagramQueueTests {
 
         func close() { socket?.close() }
 
-        /// Datagrams at the listener.
         func arrived() -> [[UInt8]] {
             var batch = DatagramBatch(for: listener)
             var all: [[UInt8]] = []

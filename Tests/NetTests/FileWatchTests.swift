@@ -28,7 +28,6 @@ struct FileWatchTests {
             waiting = nil
         }
 
-        /// Waits for a notification after `action`.
         func expect(_ action: (Fixture) throws -> Void) async throws {
             // Discard earlier notifications.
             isTold = false

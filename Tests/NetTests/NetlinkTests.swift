@@ -6,7 +6,7 @@ import Testing
 
 /// Messages of the kernel (rtnetlink(7)).
 ///
-/// The numbers of linux/rtnetlink.h are independent of the parser's constants.
+/// The numbers are those of linux/rtnetlink.h, not the parser's constants.
 enum Netlink {
     static let newLink = 16
     static let deletedLink = 17
@@ -49,7 +49,6 @@ enum Netlink {
         if let kind {
             body += attribute(18, attribute(1, Array(kind.utf8) + [0]))
         }
-        // IFLA_WIRELESS.
         if let signal { body += attribute(11, [signal]) }
         return message(type, body)
     }
@@ -69,7 +68,6 @@ enum Netlink {
         body += attribute(1, address)
         if address.count == 4 { body += attribute(2, address) }
         body += attribute(8, octets(flags))
-        // IFA_CACHEINFO.
         body += attribute(6, octets(seconds) + octets(seconds) + [UInt8](repeating: 1, count: 8))
         return message(type, body)
     }
@@ -95,7 +93,6 @@ enum Netlink {
 }
 
 extension NetworkState {
-    /// Creates the state that `datagrams` describe.
     init(_ datagrams: [UInt8]...) throws {
         self.init()
         for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Net
 
-/// Network namespace.
 private final class PrivateNetwork: Sendable {
     /// Reason why no namespace can be created.
     static let complaint: String? =
@@ -77,7 +76,6 @@ private final class PrivateNetwork: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Changes that a watch reports.
     @ServiceLoop
     func watch() throws -> (watch: NetworkWatch, changes: AsyncStream<NetworkWatch.Change>) {
         let (changes, continuation) = AsyncStream.makeStream(of: NetworkWatch.Change.self)

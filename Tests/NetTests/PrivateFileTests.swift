@@ -14,7 +14,6 @@ struct PrivateFileTests {
         file = PrivateFile(directory.path("cache.snapshot"))
     }
 
-    /// Replaces the file in pieces.
     @discardableResult
     func replace(by pieces: [[UInt8]]) throws(FileFault) -> Int {
         var rest = pieces[...]

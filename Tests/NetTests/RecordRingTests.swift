@@ -19,7 +19,6 @@ struct RecordRingTests {
         ring.write((number, number, number, number, number), text.span.bytes, ofNext: offset)
     }
 
-    /// First word of each record.
     func numbers(_ records: RecordRing.Records) -> [UInt64] {
         stride(from: 0, to: records.words.count, by: RecordRing.wordCount).map { records.words[$0] }
     }

@@ -132,7 +132,6 @@ final class Counter {
     func add() { value += 1 }
 }
 
-/// Thread of the loop.
 @ServiceLoop
 func threadOnLoop() -> (id: UInt, name: String) {
     let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

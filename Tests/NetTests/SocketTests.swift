@@ -5,7 +5,6 @@ import Testing
 
 @testable import Net
 
-/// Free loopback port.
 private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }

@@ -13,7 +13,6 @@ struct AnswerTests {
     /// Vendors with A and AAAA in one call.
     private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
 
-    /// Origin label of a vendor's first server.
     private static func origin(_ account: Account) throws -> String {
         "\(account.rawValue)/\(try account.servers(1)[0])"
     }

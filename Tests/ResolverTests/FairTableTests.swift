@@ -19,7 +19,6 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
     }
 
-    /// Pending queries.
     @ServiceLoop
     private final class Questions {
         private(set) var now = Clock.now

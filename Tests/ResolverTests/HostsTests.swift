@@ -117,7 +117,6 @@ struct HostsTests {
             #expect(answer.answers.isEmpty)
         }
         #expect(harness.upstream?.asked.count == 1)
-        // The cached entry is NODATA, too.
         #expect(harness.kept("mail.example.org") == ["MX NODATA 5"])
         #expect(try await harness.ask("unknown.example.org", .mx).rcode == .nxDomain)
         #expect(try await harness.ask("printer.lan", .any).answers.count == 1)

@@ -31,7 +31,6 @@ struct PreviewTests {
         return harness
     }
 
-    /// Preview of a query.
     @ServiceLoop
     private func preview(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
         -> Decision
@@ -92,7 +91,6 @@ struct PreviewTests {
         }
     }
 
-    /// Condition before the query.
     enum Trouble: String, CaseIterable, Sendable {
         case none, paused, bothPaused, suppressed, noFallback
 

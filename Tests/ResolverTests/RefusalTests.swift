@@ -10,7 +10,7 @@ import Upstream
 
 @Suite("Vendors that refuse calls or must not be called")
 struct RefusalTests {
-    /// Result of a query for the second vendor only.
+    /// Only the second vendor is called.
     private static let second = """
         NOERROR from alibaba/192.0.2.31:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -19,7 +19,7 @@ struct RefusalTests {
         billed: alibaba 1
         """
 
-    /// Result of a query for the first vendor only.
+    /// Only the first vendor is called.
     private static let first = """
         NOERROR from tencent/192.0.2.11:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -28,7 +28,7 @@ struct RefusalTests {
         billed: tencent 1
         """
 
-    /// Result of a query for the fallback only.
+    /// Only the fallback is queried.
     private static let fallback = """
         NOERROR from upstream/scripted after 10 ms
         answer: A 192.0.2.99 300
@@ -121,7 +121,6 @@ struct RefusalTests {
             kept: A 300
             """
         )
-        // The probe is refused.
         await harness.world.advance(by: .milliseconds(10))
         try await expect(harness, Self.fallback)
     }

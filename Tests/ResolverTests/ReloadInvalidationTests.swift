@@ -87,7 +87,6 @@ struct ReloadInvalidationTests {
             )
         }
 
-        /// Stores an answer of `giver`.
         func store(
             _ name: Name,
             _ type: RecordType,

@@ -74,7 +74,6 @@ struct ServiceBindingFilterTests {
     private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"
     private static let bare = "HTTPS 1 . alpn=h2 ech=AAEC key65000=\\009\\008\\007"
 
-    /// Answer policy with this mode.
     private static func policy(
         _ bindings: AnswerPolicy.ServiceBindings,
         suppressesAAAA: Bool = false
@@ -419,6 +418,5 @@ extension Answer {
 }
 
 extension String {
-    /// Text without the final line break.
     fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

@@ -15,9 +15,7 @@ import Testing
 /// server's fault affects only the next call, so no sequence ends with such an event.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
-    /// Event of a sequence.
     private enum Event: CaseIterable {
-        /// Query of a client.
         case ask
 
         /// Servers answer in 20 ms, never, or with status 500.
@@ -51,7 +49,6 @@ struct StaleExplorationTests {
             question = Question(name: Name("www.example.com"), type: .a)
         }
 
-        /// Fault of the vendor's servers.
         var fault: Fault? {
             didSet { for number in 1...2 { harness.faults["tencent \(number)"] = fault } }
         }
@@ -100,7 +97,6 @@ struct StaleExplorationTests {
             await harness.world.advance(by: .milliseconds(30))
         }
 
-        /// Checks the invariants.
         func check(_ path: [Event]) {
             let now = harness.world.now
             for index in clients.indices {
@@ -154,7 +150,6 @@ struct StaleExplorationTests {
         private static func age(_ time: Duration) -> Int { time.milliseconds / 100 }
     }
 
-    /// Final state.
     private struct End: Hashable {
         var servers = Event.good
         var look = ""

@@ -34,7 +34,7 @@ extension Account {
         return try judged(request, zone, at: wallSeconds)
     }
 
-    /// Answer, or 403 and the server's time for a refused request.
+    /// Answer, or 403 with the server's time.
     private func judged(
         _ request: HTTPRequest,
         _ zone: [String: Known],
@@ -60,7 +60,6 @@ extension Account {
         return "\(name) Nov 2023 \(parts.joined(separator: ":")) GMT"
     }
 
-    /// Reply in the vendor's format.
     private func answer(
         to request: HTTPRequest,
         _ zone: [String: Known],

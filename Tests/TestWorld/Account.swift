@@ -24,10 +24,9 @@ package struct Known: Sendable {
 
 /// Fault of a server.
 package enum Fault: Sendable {
-    /// No answer, possibly only on a reused connection.
+    /// Possibly only on a reused connection.
     case silent(onOldConnection: Bool = false)
 
-    /// A delayed answer.
     case slow(Duration)
 
     case broken(HTTPError, after: Duration = .zero)
@@ -47,13 +46,12 @@ package enum Fault: Sendable {
     /// 401 for names without expiry.
     case wantsExpiry
 
-    /// The server's clock is ahead, and other signing times are refused.
+    /// The server's clock is ahead; other signing times are refused.
     case ahead(seconds: Int64)
 }
 
-/// Vendor account with the real codec and emulated servers.
-///
-/// Servers are in 192.0.2.0/24: from .11 for the first kind, from .21 for the second.
+/// Vendor account with the real codec and emulated servers: 192.0.2.11 and following for the first
+/// kind, .21 and following for the second.
 package enum Account: String, Sendable, CaseIterable {
     /// HTTPS with a token.
     case tencent
@@ -64,7 +62,6 @@ package enum Account: String, Sendable, CaseIterable {
     /// Signed v2 over HTTPS.
     case alibaba
 
-    /// Resolver with a JSON API.
     case json
 
     /// Returns the codec.
@@ -110,7 +107,7 @@ extension Account {
         ) { first, _ in first }
     }
 
-    /// Requested names, with the expiry if any.
+    /// Names, with the expiry if any.
     func question(
         of request: HTTPRequest
     ) throws -> (names: [String], expiry: Int64?) {
@@ -134,7 +131,7 @@ extension Account {
         try question(of: request).names
     }
 
-    /// Returns true for a signature that is valid at that time.
+    /// True for a signature that is valid at that time.
     func accepts(_ request: HTTPRequest, at wallSeconds: Int64) throws -> Bool {
         if let expiry = try question(of: request).expiry {
             guard (wallSeconds...wallSeconds + 900).contains(expiry) else { return false }

@@ -3,7 +3,6 @@ package import DNSCache
 package import DNSWire
 package import Monotonic
 
-/// Walks, sweeps and restores of a cache in one call.
 extension AnswerCache {
     /// Returns the entries of a name, of all types if `type` is nil.
     package func entries(named name: Name, type: RecordType?, now: Instant) -> [CacheEntry] {
@@ -70,7 +69,6 @@ extension AnswerCache {
 }
 
 extension SnapshotReader {
-    /// Reads a file in pieces of any length.
     @discardableResult
     fileprivate mutating func readAll(
         _ file: [UInt8],

@@ -5,9 +5,8 @@ package import Glibc
 
 /// Unix socket with scripted replies, for one connection at a time.
 ///
-/// The test must call `stop()`: a `deinit` could run before the program's call.
+/// The test must call `stop()`: the program may run longer than the last use of this object.
 package struct ScriptedDaemon: Sendable {
-    /// Reaction to a call.
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)
@@ -47,7 +46,6 @@ package struct ScriptedDaemon: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Answers one connection until its end.
     private static func serve(_ peer: Int32, _ answer: (Call) -> Answer) {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -73,7 +71,7 @@ package struct ScriptedDaemon: Sendable {
     }
 }
 
-/// Failed system call of a test helper.
+/// Failed system call.
 package struct SystemFault: Error {
     let call: String
     let number: Int32
@@ -150,7 +148,6 @@ package func run(_ program: String, _ arguments: [String]) async throws -> Progr
     }
 }
 
-/// Runs a program and blocks the thread.
 private func runAndWait(_ program: String, _ arguments: [String]) throws -> ProgramRun {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)

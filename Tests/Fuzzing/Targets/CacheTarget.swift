@@ -103,7 +103,6 @@ private struct CacheOracle {
         try promise(hit.isTruncated || hit.length == length, "\(hit.length) octets")
     }
 
-    /// The reply built from parts.
     private func rebuilt(_ rcode: RCode, isTruncated: Bool) -> Message {
         var header = query.header
         header.isResponse = true

@@ -32,12 +32,10 @@ func promise(
 
 /// Input that is consumed from the front; zeros follow its end.
 struct FuzzInput {
-    /// Octets that are left.
     private(set) var rest: ArraySlice<UInt8>
 
     init(_ octets: [UInt8]) { rest = octets[...] }
 
-    /// Next octet.
     mutating func octet() -> UInt8 { rest.popFirst() ?? 0 }
 
     /// Next two octets as a number.

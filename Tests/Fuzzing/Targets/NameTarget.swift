@@ -15,7 +15,6 @@ extension FuzzTarget {
 }
 
 private enum NameOracle {
-    /// Parsed name, or the error.
     static func read(_ octets: [UInt8]) -> Result<Name, NameTextError> {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }

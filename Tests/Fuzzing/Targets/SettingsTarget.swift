@@ -22,7 +22,6 @@ extension FuzzTarget {
     }
 }
 
-/// Lines and columns of a text.
 private struct SettingsPlaces {
     /// Characters of each line, plus one.
     private let columns: [Int]

@@ -15,7 +15,6 @@ extension FuzzTarget {
     }
 }
 
-/// Cache that starts with a snapshot.
 private struct SnapshotOracle {
     private let cache: AnswerCache
     private let start: Instant

@@ -11,7 +11,6 @@ struct VendorOracle {
     /// True if replies with addresses contain the name.
     let namesItsAnswers: Bool
 
-    /// Names of all vendor calls.
     static let names = ["www.example.com", "example.org"].compactMap { try? Name($0) }
 
     private static let server = SocketAddress("192.0.2.1:80")

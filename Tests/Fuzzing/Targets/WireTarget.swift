@@ -78,7 +78,6 @@ private enum WireOracle {
         try judgeEmptyReply(facts, octets)
     }
 
-    /// Compares the in-place facts with the message.
     private static func judge(_ facts: QueryFacts, _ octets: [UInt8], _ message: Message) throws {
         guard let question = message.question else {
             throw Finding(description: "accepted in place without a question")

@@ -11,7 +11,6 @@ struct Certificates: Sendable {
     let certificate: String
     let key: String
 
-    /// Certificates of all tests.
     static let shared = Result { try Certificates() }
 
     private init() throws {

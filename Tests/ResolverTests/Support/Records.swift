@@ -55,7 +55,6 @@ extension Record {
     }
 }
 
-/// Resolution and message of a client.
 struct Answer {
     let resolution: Resolution
     let message: Message

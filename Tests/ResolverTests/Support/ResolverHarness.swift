@@ -19,7 +19,6 @@ final class ResolverHarness {
     let accounts: [Account]
     let vendors: [VendorClient]
 
-    /// Records of all vendors.
     var zone = ResolverHarness.zone
 
     /// Connect times by address and port; other servers do not respond.
@@ -113,7 +112,6 @@ final class ResolverHarness {
         world.script = { [unowned self] request in step(for: request) }
     }
 
-    /// Default records of all vendors.
     static let zone: [String: Known] = [
         "www.example.com": Known(v4: ["192.0.2.101", "192.0.2.102"], v6: ["2001:db8::101"]),
         "four.example.com": Known(v4: ["192.0.2.104"], ttl4: 90),
@@ -200,14 +198,12 @@ extension ResolverHarness {
         return Asked(query: query, operation: operation, asked: asked.count, billed: billed)
     }
 
-    /// Waits for the answer to a query.
     func answer(to asked: Asked) async throws -> Answer {
         let resolution = try await world.value(of: asked.operation)
         if let mistake = mistakes.first { throw mistake }
         return try Answer(resolution, to: asked.query.question)
     }
 
-    /// Sends a query and waits for its answer.
     func ask(
         _ name: Name,
         _ type: RecordType = .a,
@@ -257,7 +253,6 @@ extension ResolverHarness {
         return sweep.count
     }
 
-    /// Empties the cache.
     func emptyCache() { cache.remove(.all, now: world.now) }
 
     /// Origin label of an answer.
@@ -301,7 +296,6 @@ extension ResolverHarness {
         try await expect(begin(name, type), story: story, comment, sourceLocation: sourceLocation)
     }
 
-    /// Compares the result of a query.
     func expect(
         _ asked: Asked,
         story: String,
@@ -364,6 +358,5 @@ extension ResolverHarness {
 }
 
 extension String {
-    /// Text without final dot.
     fileprivate var trimmingFinalDot: String { hasSuffix(".") ? String(dropLast()) : self }
 }

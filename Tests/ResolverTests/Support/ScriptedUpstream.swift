@@ -17,7 +17,6 @@ final class ScriptedUpstream: Forwarding {
     /// Queries for clients, without health probes (`. NS`).
     private(set) var asked: [ForwardedQuery] = []
 
-    /// All queries.
     private(set) var sent: [ForwardedQuery] = []
 
     /// Set by the harness.
