@@ -49,6 +49,7 @@ enum Netlink {
         if let kind {
             body += attribute(18, attribute(1, Array(kind.utf8) + [0]))
         }
+        // IFLA_WIRELESS.
         if let signal { body += attribute(11, [signal]) }
         return message(type, body)
     }
@@ -68,6 +69,7 @@ enum Netlink {
         body += attribute(1, address)
         if address.count == 4 { body += attribute(2, address) }
         body += attribute(8, octets(flags))
+        // IFA_CACHEINFO.
         body += attribute(6, octets(seconds) + octets(seconds) + [UInt8](repeating: 1, count: 8))
         return message(type, body)
     }
