@@ -9,6 +9,7 @@ package struct Instant: Hashable, Comparable, Sendable {
     /// Nanoseconds since boot, ±292 years.
     package let nanoseconds: Int64
 
+    /// Creates an instant from nanoseconds since boot.
     @inlinable
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 

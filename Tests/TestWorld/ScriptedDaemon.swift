@@ -7,6 +7,7 @@ package import Glibc
 ///
 /// The test must call `stop()`: the program may run longer than the last use of this object.
 package struct ScriptedDaemon: Sendable {
+    /// Reaction to a call.
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)

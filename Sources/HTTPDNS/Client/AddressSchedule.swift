@@ -19,6 +19,7 @@ package struct AddressSchedule: Sendable, Hashable {
 
     package private(set) var failures = 0
 
+    /// Creates a schedule that has not started.
     package init(lifetime: Duration = ClientLimits.addressLifetime) {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
@@ -62,6 +63,7 @@ extension AddressSchedule {
         return true
     }
 
+    /// Records a failed request.
     package mutating func failed(_ number: Int, now: Instant) {
         guard current == number else { return }
         current = nil

@@ -14,6 +14,7 @@ package struct AttemptPlan: Sendable, Hashable {
         case end
     }
 
+    /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
         case server
 
@@ -45,6 +46,7 @@ package struct AttemptPlan: Sendable, Hashable {
     /// True after the first answer or the failure.
     package private(set) var isOver = false
 
+    /// Creates a plan that has not started.
     package init(
         order: [SocketAddress],
         timeout: Duration,
@@ -57,8 +59,10 @@ package struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
+    /// True without a try in flight.
     package var isIdle: Bool { running.isEmpty }
 
+    /// True if every server was queried.
     package var isExhausted: Bool { untried.isEmpty }
 
     /// Time of the next ``tick(now:)``.
@@ -95,6 +99,7 @@ extension AttemptPlan {
         return !isOver
     }
 
+    /// Records a failed try.
     package mutating func failed(
         _ number: Int,
         _ fault: Fault,
@@ -113,6 +118,7 @@ extension AttemptPlan {
         }
     }
 
+    /// Abandons the call.
     package mutating func abandon() {
         isOver = true
     }

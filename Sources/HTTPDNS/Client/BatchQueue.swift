@@ -19,6 +19,7 @@ package struct BatchQueue: Sendable {
         }
     }
 
+    /// Names of one call.
     package struct Batch: Sendable {
         /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
@@ -63,6 +64,7 @@ package struct BatchQueue: Sendable {
 
     private var next: UInt64 = 0
 
+    /// Number of queued questions.
     package var count: Int { waiting.count }
 
     /// Queues, with empty ones that are not removed yet.
@@ -91,6 +93,7 @@ extension BatchQueue {
         entries += 1
     }
 
+    /// Removes a question from all queues.
     package mutating func remove(_ question: Question) {
         guard let place = waiting.removeValue(forKey: question) else { return }
         left += place.clients.count

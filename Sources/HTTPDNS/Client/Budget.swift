@@ -14,6 +14,7 @@ package struct Budget: Sendable, Hashable {
         case warn
     }
 
+    /// Configured budget.
     package struct Rule: Sendable, Hashable {
         /// Requests a day, at least 1.
         package var callsPerDay: UInt64
@@ -63,10 +64,12 @@ package struct Budget: Sendable, Hashable {
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
     }
 
+    /// Returns the requests of this day.
     package func spent(wallSeconds: Int64) -> UInt64 {
         Self.day(wallSeconds) == day ? spent : 0
     }
 
+    /// Returns true if no request is left.
     package func isExhausted(wallSeconds: Int64) -> Bool {
         guard let rule else { return false }
         return spent(wallSeconds: wallSeconds) >= rule.callsPerDay

@@ -18,6 +18,7 @@ package struct CostTable: Sendable {
         }
     }
 
+    /// Cost of one name.
     package struct Entry: Sendable, Hashable {
         package let name: Name
 
@@ -45,6 +46,7 @@ package struct CostTable: Sendable {
     private var lowest: UInt64 = 0
     private var hand = -1
 
+    /// Creates a table for at most `limit` names.
     package init(limit: Int = ClientLimits.countedNames) {
         precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit

@@ -13,6 +13,7 @@ extension EndpointPool {
         let isTrial: Bool
     }
 
+    /// Result of an attempt.
     package enum Outcome: Sendable, Hashable {
         case answered
 

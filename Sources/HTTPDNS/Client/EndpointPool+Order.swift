@@ -4,6 +4,7 @@ package import Net
 // MARK: - The order of attempts
 
 extension EndpointPool {
+    /// Servers for a call.
     package enum Order: Sendable, Hashable {
         /// Distinct and not empty.
         case servers([SocketAddress])

@@ -114,7 +114,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     func begin() { send() }
 
-    /// Calls the completion handler immediately.
+    /// Cancels the request; the completion handler is called immediately.
     func cancel() { request?.cancel() }
 
     private func send() {

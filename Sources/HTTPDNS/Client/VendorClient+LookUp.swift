@@ -5,6 +5,7 @@ package import Net
 // MARK: - Start
 
 extension VendorClient {
+    /// Completion handler of `lookUp`.
     package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
@@ -147,7 +148,8 @@ extension VendorClient {
 extension VendorClient {
     /// Starts calls for queued names, now or in the next iteration of the service loop.
     ///
-    /// By default names share calls only at the limit of calls: the slowest name delays the others.
+    /// By default, names share a call only at the limit of calls: the slowest name delays the
+    /// others.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -166,7 +168,7 @@ extension VendorClient {
     func sendQueued() {
         while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
-            // The state may have changed in the meantime.
+            // The state may have changed while the names were queued.
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason)
             } else {
@@ -179,7 +181,7 @@ extension VendorClient {
 
     /// Fails the names of a refused call.
     ///
-    /// After a refusal of one client, names that others wait for return to their queues.
+    /// If only this client is refused, names of other clients return to their queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {

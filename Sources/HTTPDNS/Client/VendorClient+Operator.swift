@@ -220,6 +220,7 @@ extension VendorClient {
     /// Returns the most expensive names.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
+    /// Resets the costs of all names.
     package func forgetCosts() {
         costs.removeAll()
     }

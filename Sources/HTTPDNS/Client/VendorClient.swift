@@ -121,6 +121,7 @@ package final class VendorClient {
 // MARK: - Settings
 
 extension VendorClient {
+    /// Settings of all kinds of vendors.
     package struct Settings: Sendable, Hashable {
         package var timeout: Duration = .seconds(2)
 
@@ -180,6 +181,7 @@ extension VendorClient {
         }
     }
 
+    /// Event for the observer.
     package enum Notice: Sendable, Hashable {
         /// The scheduling service returned servers.
         case servers([SocketAddress])

@@ -30,6 +30,7 @@ package struct VendorFailure: Error, Hashable {
     package var tries: [FailedTry]
 }
 
+/// Failed request.
 package struct FailedTry: Sendable, Hashable {
     package var server: SocketAddress
 

@@ -14,6 +14,7 @@ package protocol Cipher: Sendable {
     func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8]
 }
 
+/// Error of a key or cipher.
 package enum CipherError: Error, Hashable {
     /// Both numbers are octets.
     case keyLength(expected: Int, found: Int)

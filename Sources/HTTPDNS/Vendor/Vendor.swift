@@ -57,6 +57,7 @@ extension Name {
     }()
 }
 
+/// Properties of a vendor API.
 package struct VendorFacts: Sendable, Hashable {
     /// For example `tencent`.
     package var kind: String

@@ -80,6 +80,7 @@ package enum UnreadableReply: Error, Hashable {
 // MARK: - Reactions
 
 extension VendorError {
+    /// Cause of an error.
     package enum Verdict: Sendable, Hashable {
         /// Another server may succeed.
         case serverFailed

@@ -24,8 +24,10 @@ package enum Families: Sendable, Hashable {
     case v6
     case both
 
+    /// True with IPv4.
     package var includesV4: Bool { self != .v6 }
 
+    /// True with IPv6.
     package var includesV6: Bool { self != .v4 }
 }
 
@@ -54,6 +56,7 @@ package struct VendorAnswer: Sendable, Hashable {
         self.denial = denial
     }
 
+    /// True without addresses.
     package var isEmpty: Bool {
         (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
     }
@@ -64,6 +67,7 @@ package struct VendorAnswer: Sendable, Hashable {
 
 /// Negative answer of a resolver (RFC 2308 §2).
 package struct Denial: Sendable, Hashable {
+    /// Type of a negative answer.
     package enum Kind: Sendable, Hashable {
         /// The last name of the CNAME chain does not exist (RFC 6604 §3).
         case nxDomain
