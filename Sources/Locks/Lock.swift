@@ -5,8 +5,6 @@ package import Glibc
 ///
 /// `Synchronization.Mutex` is unsuitable: it spins under contention (swiftlang/swift#88440), cannot
 /// pass its value to a non-local closure, and is invisible to ThreadSanitizer.
-///
-/// `withLock` is inlinable because it is generic and runs for every batch of queries.
 // SAFETY: both pointers are allocated in `init` and freed in `deinit`; the value is accessed only
 // while the mutex is held.
 @safe
@@ -14,7 +12,7 @@ package final class Lock<Value: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    /// Creates a lock that protects `initial`.
+    /// Protects `initial`.
     package init(_ initial: consuming sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -23,8 +21,7 @@ package final class Lock<Value: ~Copyable>: @unchecked Sendable {
         unsafe value.initialize(to: initial)
     }
 
-    /// Calls `body` with exclusive access to the value; `body` must not block or take the lock
-    /// again.
+    /// Calls `body` with exclusive access; `body` must not block or take the lock again.
     @inlinable
     package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)

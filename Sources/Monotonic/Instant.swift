@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Point in time on the clock of the daemon, which advances also while the machine is suspended.
+/// Point in time on CLOCK_BOOTTIME, which also advances while the machine is suspended.
 ///
-/// `ContinuousClock.Instant` has a layout that only the runtime knows, because it comes from a
-/// library that may change. Each structure that contains it is then copied by calls into the
-/// runtime: 15 % of the instructions of a forwarded query. This type is one integer.
+/// `ContinuousClock.Instant` has a layout that only the runtime knows: copies by runtime calls took
+/// 15 % of the instructions of a forwarded query.
 @frozen
 package struct Instant: Hashable, Comparable, Sendable {
-    /// Nanoseconds since boot (CLOCK_BOOTTIME); the range is 292 years.
+    /// Nanoseconds since boot, ±292 years.
     package let nanoseconds: Int64
 
     /// Creates an instant from nanoseconds since boot.
@@ -17,7 +16,7 @@ package struct Instant: Hashable, Comparable, Sendable {
     @inlinable
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Adds a duration; a result out of range becomes the first or the last instant.
+    /// Adds a duration, clamped to the range.
     @inlinable
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(
@@ -45,7 +44,7 @@ package struct Instant: Hashable, Comparable, Sendable {
         return .nanoseconds(overflow ? (left < right ? .min : .max) : difference)
     }
 
-    /// Returns the duration from this instant to `other`, as `other - self`.
+    /// Returns `other - self`.
     @inlinable
     package func duration(to other: Self) -> Duration { other - self }
 
@@ -64,11 +63,11 @@ package struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to 292 years.
+    /// Nanoseconds, clamped to 292 years.
     @inlinable
     package var clampedNanoseconds: Int64 {
         let attoseconds = attoseconds
-        // Up to 9 s, which includes most timeouts, one 64-bit division is sufficient.
+        // Up to 9 s, one 64-bit division is sufficient.
         if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }

@@ -5,7 +5,7 @@ import DNSWire
 import Glibc
 import Testing
 
-/// Reproducible pseudo-random numbers (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,13 +21,12 @@ struct Seeded: RandomNumberGenerator {
 
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Returns true with a probability of 1 in `times`.
+    /// True with a probability of 1 in `times`.
     mutating func once(in times: Int) -> Bool { below(times) == 0 }
 }
 
-/// The BPF capability of this kernel and process.
 enum Kernel {
-    /// Reason why the program cannot be loaded; nil if it can.
+    /// Reason why the program cannot be loaded.
     static let objection: AccelerationError? = {
         do throws(AccelerationError) {
             _ = try KernelAnswers(entries: 1, origin: .now, seed: 1)
@@ -40,7 +39,7 @@ enum Kernel {
     static var runsPrograms: Bool { objection == nil }
 }
 
-/// An Ethernet frame with a UDP datagram, as received on loopback.
+/// Ethernet frame with a UDP datagram, as on loopback.
 struct Frame: Equatable {
     var source: IPAddress
     var destination: IPAddress
@@ -48,13 +47,13 @@ struct Frame: Equatable {
     var destinationPort: UInt16 = 53
     var payload: [UInt8]
 
-    /// True if there is a UDP checksum; it is optional over IPv4.
+    /// UDP checksums are optional over IPv4.
     var isChecked = true
 
-    /// True if the IPv4 header checksum is correct.
+    /// True for a correct IPv4 header checksum.
     var isIntact = true
 
-    /// The frame, with the pseudo-header sum as its checksum, as on loopback.
+    /// Frame with the pseudo-header sum as checksum, as on loopback.
     var octets: [UInt8] {
         let count = 8 + payload.count
         var sum = Self.sum(source.octets + destination.octets) + 17 + UInt64(count)
@@ -76,8 +75,7 @@ struct Frame: Equatable {
         return octets + Self.octets(count) + Self.octets(Int(sum)) + payload
     }
 
-    /// Parses a frame; nil if it differs from the form that `octets` writes, apart from the IPv4
-    /// header checksum.
+    /// Parses the form that `octets` writes, with any IPv4 header checksum.
     init?(_ octets: [UInt8]) {
         guard octets.count >= 42 else { return nil }
         let number = { Int(octets[$0]) << 8 | Int(octets[$0 + 1]) }
@@ -147,7 +145,6 @@ extension IPAddress {
             : .v6(IPv6Address(high: number(0..<8), low: number(8..<16)))
     }
 
-    /// The value in network byte order.
     var octets: [UInt8] {
         let number = { (value: UInt64, count: Int) in
             (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * (count - 1 - $0))) }
@@ -160,7 +157,7 @@ extension IPAddress {
 }
 
 extension Instant {
-    /// Current time of the kernel's CLOCK_BOOTTIME, with which the BPF program ages answers.
+    /// Kernel's CLOCK_BOOTTIME, with which the BPF program ages answers.
     static var now: Self {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

@@ -17,7 +17,7 @@ import tables
 NAME = "accelerate"
 SERVERS = ["accelerated", "httpdnsd", "unbound", "dnsdist", "dnsmasq"]
 
-# Number of queried names, below the kernel's capacity.
+# Fewer names than the kernel's capacity.
 NAMES = 1000
 
 
@@ -47,7 +47,7 @@ def run(bench, options):
     world = peers.Peers(bench, options)
     everybody = list(world.servers)
     for server in world.servers.values():
-        # Three times: an answer is copied to the kernel when it is queried again.
+        # The kernel copies an answer when it is queried again.
         for _ in range(3):
             world.fill(server, NAMES, "-a")
             world.fill(server, NAMES, "-a", "-t", peers.TYPES["AAAA"])

@@ -10,7 +10,7 @@ import time
 import harness
 import tables
 
-# Options with lower values than in a single benchmark.
+# Lower values than in a single benchmark.
 SHORTER = {
     "hits": ["--rounds", "3"],
     "latency": ["--rounds", "3"],
@@ -26,7 +26,7 @@ SHORTER = {
     "micro": ["--rounds", "3", "--check"],
 }
 
-# Options that are passed to all benchmarks that have them.
+# Passed to all benchmarks that have these options.
 HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
 
 

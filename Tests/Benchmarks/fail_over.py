@@ -14,7 +14,7 @@ import tables
 
 NAME = "fail-over"
 
-# Loopback addresses of the servers; the last octet is also that of their answers.
+# Addresses of the servers; their answers have the same last octet.
 SERVERS = [11, 12, 13]
 
 
@@ -82,7 +82,7 @@ def one_round(bench, options, number):
     kind = (
         f"kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}"
         if options.batch
-        # One name per call, so that the time of a name is that of its own call.
+        # One name per call: the time of a name is that of its call.
         else f"kind: baidu, account: 107080, secret: {{file: {token}}}, scheme: http"
     )
     more = "".join(
@@ -103,7 +103,7 @@ upstreams: []
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
 
-    # The second server recovers first: it is not the primary one, so it delays no query.
+    # The second server recovers first: it is not primary and delays no query.
     second = bench.emulator(addresses[1], zones[1])
     clear(bench, silent)
     came_back = time.monotonic()
@@ -123,7 +123,7 @@ upstreams: []
     first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
     last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
     phases = lines(bench.path("dead.txt"))
-    # A probe of the first server delays one name; after the switch there is a run of fast ones.
+    # A probe of the first server delays one name; many fast ones follow the switch.
     switched = next(
         (
             line["due_s"] for index, line in enumerate(phases)

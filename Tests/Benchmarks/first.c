@@ -4,9 +4,8 @@
 //
 //   first PORT NAME RUNS PROGRAM [ARGUMENT ...]
 //
-// Queries the address of NAME until there is an answer: every 100 us, or as soon as the kernel
-// reports a closed port. Then the server is ended. The times are written to standard output in
-// milliseconds, in JSON; null means no answer within 20 s.
+// Queries NAME every 100 us, or when the kernel reports a closed port, until there is an answer.
+// The output is JSON in milliseconds; null means no answer within 20 s.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -45,7 +44,7 @@ static size_t query(const char *name, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Ends the server and waits for it.
+// Ends the server.
 static void end(pid_t child, const sigset_t *ended) {
     const struct timespec patience = {5, 0}, none = {0, 0};
     kill(child, SIGTERM);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The minimum cost of a DNS server in a process: it answers every query with the query itself,
-// marked as a response with one record.
+// Minimum cost of a DNS server: each query, marked as a response with one record, is its answer.
 //
 //   floor udp PORT       blocking recvmmsg and sendmmsg, 32 datagrams at most
-//   floor tcp PORT       epoll; all queries of one read are answered with one write
+//   floor tcp PORT       epoll; one write for all queries of a read
 //
-// It listens on 127.0.0.1, prints the port, and runs until a signal ends it. Port 0 selects a free
-// port.
+// Listens on 127.0.0.1 and prints the port; port 0 selects a free one.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>

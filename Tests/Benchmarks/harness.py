@@ -127,7 +127,7 @@ class Bench:
             client.connect(("127.0.0.1", port))
             until = time.monotonic() + within
             while time.monotonic() < until:
-                # The port is closed or the answer is missing: query again.
+                # Closed port or missing answer: query again.
                 with contextlib.suppress(ConnectionError, TimeoutError):
                     client.send(question)
                     reply = client.recv(4096)
@@ -219,7 +219,7 @@ class Bench:
             user="user root;" if os.getuid() == 0 else "",
             ports=ports, chain=chain, key=key, content=content,
         ))
-        # It inherits listening sockets, so that no other program can take the port.
+        # With inherited sockets, no other program can take the port.
         program = self.start(
             ["nginx", "-p", self.scratch, "-c", file, "-e", "stderr"],
             "start worker process ",

@@ -11,10 +11,10 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Processor time of the authority per query, in microseconds, above which the server is taken to have queried it.
+# Microseconds of the authority per query that show queries of the server to it.
 ASKING = 0.2
 
-# Kinds of queries: arguments of `load`, and whether the floor's answers are valid for them.
+# Arguments of `load`, and whether the floor's answers are valid.
 VARIANTS = {
     "A with EDNS": (["-e", "-R", "0", "-a"], True),
     "AAAA": (["-t", peers.TYPES["AAAA"], "-R", "0", "-a"], False),
@@ -61,7 +61,7 @@ def run(bench, options):
             **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
         ))
         wrong += sum(each["wrong"] for each in figures.get("httpdnsd", []))
-        # A server that cannot hold all names, or does not cache such answers.
+        # Too many names for the server, or answers that it does not cache.
         asking.extend(
             f"{title} ({what})" for title, each in figures.items()
             if tables.median(each, "behind_us") > ASKING

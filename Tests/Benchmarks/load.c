@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends DNS queries over UDP or TCP, as fast as the server answers or at a rate, and prints the
-// number of answers, their correctness, and their latency.
+// Sends DNS queries over UDP or TCP, and prints number, correctness and latency of the answers.
 //
 //   load -p PORT -s SECONDS [-n NAMES] [-k PREFIX] [-x SUFFIX] [-t TYPE] [-e] [-c SOCKETS]
 //        [-w OUTSTANDING] [-1] [-T] [-r PER_SECOND [-i FRESH]] [-S] [-R RCODE] [-a] [-b BEFORE]
 //
-// Names are PREFIX, a number of seven digits and SUFFIX. All names are queried in an order that
-// processor caches do not predict, starting after BEFORE of them; -1 ends when each has been
-// queried once. -e adds an OPT record to each query. A closed loop keeps OUTSTANDING queries in
-// flight over SOCKETS sockets. With -r queries are sent at a rate, independent of the replies, and
-// timed from their due times. With -i this number per second are for new names, with separate
-// latencies. -S never sleeps. An answer is wrong with another RCODE, and with -a without a record
-// in the answer section. -T uses TCP, with many queries in a write.
+// Names are PREFIX, seven digits and SUFFIX, in an order that processor caches do not predict, from
+// BEFORE on; -1 queries each once. -e adds an OPT record. A closed loop keeps OUTSTANDING queries
+// in flight over SOCKETS sockets. -r sends at a rate, timed from due times; FRESH of them per
+// second are for new names, with separate latencies. -S never sleeps. An answer is wrong with
+// another RCODE, and with -a without an answer record. -T uses TCP, with many queries in a write.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +34,7 @@ enum {
     stream = 1 << 16,
 };
 
-// Results of queries: a histogram of latencies with 64 steps per octave, in ns.
+// Results: latencies in ns, 64 steps per octave.
 typedef struct {
     uint64_t times[buckets], known;
 } Times;
@@ -82,7 +79,7 @@ static void note(Times *times, int64_t took) {
     times->known++;
 }
 
-// Returns a quantile of the latencies in microseconds.
+// Quantile in microseconds.
 static double quantile(const Times *times, double part) {
     uint64_t passed = 0;
     for (int bucket = 0; bucket < buckets; bucket++) {
@@ -123,7 +120,7 @@ static size_t put_name(uint8_t *octets, const char *head, uint64_t number) {
     return (size_t)(end - octets);
 }
 
-// Writes the next query and returns its length.
+// Writes the next query; returns its length.
 static size_t query(uint8_t *octets, uint16_t id, int is_fresh) {
     static const uint8_t head[header] = {0, 0, 1, 0, 0, 1};
     static const uint8_t opt[11] = {0, 0, 41, 0x04, 0xD0};
@@ -150,7 +147,7 @@ static size_t query(uint8_t *octets, uint16_t id, int is_fresh) {
     return end;
 }
 
-// Writes the next query of a socket to `octets`.
+// Writes the next query of a socket.
 static size_t ask(Socket *from, uint8_t *octets, int64_t due, int is_fresh) {
     const uint16_t id = from->next++;
     from->due[id % slots] = due;
@@ -184,7 +181,7 @@ static uint8_t received[batch][4096], sent[batch][room];
 static struct mmsghdr in[batch], out[batch];
 static struct iovec in_parts[batch], out_parts[batch];
 
-// A single query in flight uses `send` and `recv`, as DNS clients do.
+// A single query uses `send` and `recv`, as DNS clients do.
 static int receive_datagrams(Socket *from) {
     int count = 1;
     if (from->waiting == 1) {
@@ -278,7 +275,6 @@ static int count = 16;
 
 static int receive(Socket *from) { return is_tcp ? receive_stream(from) : receive_datagrams(from); }
 
-// Waits for an answer until `end`.
 static void rest(int64_t end) {
     const int64_t left = end - now();
     if (left <= 0)
@@ -311,7 +307,7 @@ static void closed_loop(int outstanding, int64_t end, int once, int spins) {
                 free = batch;
             if (once && asked + free > names)
                 free = (int)(names - asked);
-            // At least half a batch, because a system call per query would be the bottleneck.
+            // Half a batch: a system call per query would be the bottleneck.
             if (free > 0 && (each->waiting == 0 || free >= batch / 2 || free * 2 >= share)) {
                 if (each->waiting == 0)
                     each->heard = time;
@@ -399,13 +395,13 @@ int main(int argc, char **argv) {
         }
     if (names < 1 || count < 1 || outstanding / count >= slots || strlen(prefix) + strlen(suffix) > 180)
         return 2;
-    // A stride without a common divisor with the count visits every name once per turn.
+    // Visits every name once: no common divisor with the count.
     static const uint64_t primes[] = {1000003, 999983, 611953, 1};
     for (int index = 0; names % (long)(stride = primes[index]) == 0 && stride > 1; index++)
         ;
     place = before % (uint64_t)names * (stride % (uint64_t)names) % (uint64_t)names;
 
-    // Without this the kernel wakes the process up to 50 us late.
+    // Otherwise the kernel wakes the process up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     sockets = calloc((size_t)count, sizeof *sockets);
     events = calloc((size_t)count, sizeof *events);

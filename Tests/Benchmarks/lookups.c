@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures getaddrinfo(), which queries both families concurrently.
+// Measures getaddrinfo() for both families; the output is JSON.
 //
 //   lookups -p PORT -n COUNT [-m NAMES] [-k PREFIX] [-x SUFFIX]
 //
-// The names are those of `load`. Figures are written to standard output, in JSON.
+// Names are those of `load`.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <resolv.h>
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     const int64_t start = now();
     for (long number = 0; number < count; number++) {
         char name[256];
-        // The final dot prevents the use of the machine's search list.
+        // The final dot excludes the search list.
         snprintf(name, sizeof name, "%s%07ld%s.", prefix, number % names, suffix);
         struct addrinfo *found = NULL;
         const int64_t begin = now();

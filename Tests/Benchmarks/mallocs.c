@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the allocations of a program, for LD_PRELOAD: the total is written to the file MALLOCS at
-// its end.
+// Counts a program's allocations (LD_PRELOAD), and writes the total to the file MALLOCS.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -11,7 +11,7 @@ def busy():
     """Returns the processor time of the whole machine so far in microseconds."""
     with open("/proc/stat", encoding="ascii") as file:
         words = list(map(int, file.readline().split()[1:9]))
-    # user, nice, system, irq, softirq, steal; not idle and iowait.
+    # Without idle and iowait.
     return sum(words[index] for index in (0, 1, 2, 5, 6, 7)) * 1e6 / os.sysconf("SC_CLK_TCK")
 
 

@@ -12,8 +12,7 @@ import tables
 NAME = "memory"
 NAMES, MOST, SMALL, FLOOD = 100_000, 1_000_000, 16 << 20, 300_000
 
-# Memory that a daemon may use above its cache size after many names, in octets: the miss path returns its memory to the
-# allocator, not to the kernel.
+# Octets that a daemon may use above its cache size: the miss path returns memory to the allocator only.
 BEYOND = 12 << 20
 
 

@@ -23,18 +23,17 @@ import tables
 
 NAME = "micro"
 
-# Permitted differences from the committed counts. Those of a miss vary with the timing of threads.
+# Permitted differences from the committed counts; misses vary with the timing of threads.
 TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.08}
 
-# Operations of the hot path, which must not allocate.
+# Operations that must not allocate.
 HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]
 OPERATIONS = [*HOT, "build", "read", "decompress", "store"]
 
-# Creating a hundred thousand answers is too slow under callgrind, and each costs as much as in `hit`.
+# Preparation is too slow under callgrind; an answer costs as much as in `hit`.
 UNCOUNTED = ["hit-many"]
 
-# Arguments of the daemon's load for warming up and for measuring; MISS is for names that an upstream answers over plain
-# UDP.
+# Arguments of `load` for warming up and measuring; MISS is for an upstream over plain UDP.
 HIT, MISS = ["-n", "100", "-s", "4"], ["-1", "-n", "4000", "-s", "60", "-x", ".miss.example"]
 DAEMON = {
     "daemon, hits one at a time": ([*HIT, "-w", "1"], [*HIT, "-w", "1"]),
@@ -184,7 +183,7 @@ def daemon(bench):
 
     figures = {}
     for number, (what, (warm, measured)) in enumerate(DAEMON.items()):
-        # All one-time work is done before the measurement.
+        # After all one-time work.
         bench.run([*load, *warm])
         control("--zero")
         figure = bench.run([*load, *measured])

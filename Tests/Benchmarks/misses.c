@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends DNS queries over UDP for new names, each once, and records the result of each. A closed
-// loop keeps a number of queries in flight. An open loop sends at a rate independent of the
-// replies, and times each query from its due time, so that a server that stalls still gets all
-// queries.
+// Sends DNS queries over UDP for new names, and records each result.
 //
 //   misses -s ADDR -p PORT -n COUNT (-c OUTSTANDING | -r PER_SECOND) [-x SUFFIX] [-k PREFIX]
 //          [-t SECONDS] [-o FILE]
 //
-// Names are PREFIX, a number and SUFFIX. A query without an answer after SECONDS is lost. FILE gets
-// a line per query: its due time and duration in microseconds, its RCODE (-1: lost), and the last
-// octet of the first address. Totals are written to standard output, in JSON.
+// -c keeps a number of queries in flight. -r sends at a rate independent of the replies, and times
+// queries from their due times. Names are PREFIX, a number and SUFFIX. A query is lost after
+// SECONDS. FILE gets a line per query: due time and duration in us, RCODE (-1: lost), and the last
+// octet of the first address. Totals are printed in JSON.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,7 +45,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// Writes a query and returns its length.
+// Writes a query; returns its length.
 static size_t query(long number, uint8_t *octets) {
     char name[256];
     snprintf(name, sizeof name, "%s%ld%s", prefix, number, suffix);
@@ -66,7 +64,7 @@ static size_t query(long number, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Processes an answer; returns false if it matches no query in flight.
+// Processes an answer; returns false without a matching query.
 static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     if (length < header || !(octets[2] & 0x80))
         return 0;
@@ -81,7 +79,7 @@ static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     Question *question = &questions[number];
     question->took = time - question->due;
     question->rcode = octets[3] & 15;
-    // The first record is an address with a compressed owner; otherwise there is none.
+    // Only an address with a compressed owner.
     const uint8_t *record = octets + end;
     const int answers = octets[6] << 8 | octets[7];
     if (answers > 0 && (size_t)length >= end + 16 && record[0] >= 0xC0 && record[3] == 1)
@@ -147,7 +145,7 @@ int main(int argc, char **argv) {
             open_[sent & (ids - 1)] = sent;
             sent++, waiting++;
         }
-        // The wait ends at the timeout of the oldest query or at the next due time.
+        // Until the oldest query's timeout, or the next due time.
         while (oldest < sent) {
             const Question *question = &questions[oldest];
             if (open_[oldest & (ids - 1)] == oldest) {

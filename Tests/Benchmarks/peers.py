@@ -10,8 +10,7 @@ import struct
 import harness
 import measuring
 
-# The zone of the authority. Names below `none.example` do not exist; those below `hits.example` exist with no other
-# types.
+# Zone of the authority: `none.example` has no names; those of `hits.example` have no other types.
 ZONE = """$ORIGIN example.
 $TTL 86400
 @ SOA ns.example. host.example. 1 3600 600 864000 86400
@@ -25,12 +24,11 @@ none TXT "nothing below"
 *.miss A 192.0.2.1
 """
 
-# The types of `load`.
 TYPES = {"A": 1, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33}
 
 ALL = ["httpdnsd", "floor", "unbound", "dnsdist", "dnsmasq", "smartdns"]
 
-# Cache size in octets, or in answers for servers that count answers.
+# Octets, or answers for servers that count these.
 ROOM, ANSWERS = 256 << 20, 2_500_000
 
 

@@ -32,7 +32,7 @@ class Program:
             if not self.said:
                 self.stop()
                 raise Failure(f"{command[0]} did not start: {self.text()}")
-        # Reads the rest of the output, because a full pipe would block the program.
+        # A full pipe would block the program.
         threading.Thread(target=self._drain, daemon=True).start()
 
     def _drain(self):
@@ -74,7 +74,7 @@ class Program:
             for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
                 with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
                     total += int(file.read().split()[0])
-        # Ended children, such as dnsmasq's for TCP, are counted in units of 10 ms only.
+        # Ended children, such as dnsmasq's for TCP, are counted in units of 10 ms.
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
             ended = file.read().rsplit(")", 1)[1].split()[13:15]
         return total / 1e3 + sum(map(int, ended)) * 1e6 / os.sysconf("SC_CLK_TCK")

@@ -40,7 +40,7 @@ def run(bench, options):
     }
     if "httpdnsd" in wanted:
         file = snapshot(bench, world, options)
-        # A socket that is never read: a failure would be cached instead of the answer.
+        # A socket that is never read: a failure would be cached.
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         silent.bind(("127.0.0.1", 0))
         bench.stack.callback(silent.close)

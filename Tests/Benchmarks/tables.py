@@ -2,7 +2,7 @@
 """Output of figures: lines by server, medians with their spread, tables in Markdown."""
 import statistics
 
-# Order and titles of the servers in tables.
+# Order and titles of the servers.
 COLUMNS = {
     "httpdnsd": "httpdnsd",
     "floor": "C floor",

@@ -18,13 +18,13 @@ import tables
 
 NAME = "vendor-misses"
 
-# The daemon's limit of calls in flight per vendor.
+# Daemon's limit of calls in flight per vendor.
 CALLS = 32
 
-# The measured programs, by their titles in all tables.
+# Measured programs by their titles.
 TITLES = {"daemon": "httpdnsd", "loop": "floor", "proxy": "C, UDP before it"}
 
-# The requests of the vendor's API, and nginx's constant replies.
+# Requests of the vendor's API, and nginx's replies.
 VENDORS = {
     "json": {
         "yaml": "kind: json, url: \"https://vendor.example.net/resolve\", billable: false",
@@ -113,7 +113,7 @@ upstreams: []
     servers = {"daemon": daemon}
     if options.vendor == "json":
         servers["proxy"] = bench.start(
-            # The daemon's own limit of calls in flight.
+            # The daemon's limit of calls in flight.
             [*loop, "-c", str(CALLS), "-p", "0"], "answering on ", cpu
         )
         servers["proxy"].port = int(servers["proxy"].said.rsplit(":", 1)[1])

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The minimum cost of vendor calls: libcurl's multi interface in one thread with epoll, with the
+// Minimum cost of vendor calls: libcurl's multi interface in one thread with epoll, with the
 // daemon's options and requests.
 //
 //   vendorloop -u URL -a ADDR:PORT -n COUNT -c CONCURRENT [-k PREFIX] [-C CAFILE] [-H HEADER] [-1]
 //
-// `{name}` in URL becomes PREFIX and a number. A reply without that name counts as wrong. The first
-// request, which opens the connection, is not measured. Totals are written to standard output, in
-// JSON; the processor time is the kernel's count for the thread, in ns.
+// `{name}` in URL becomes PREFIX and a number. A reply without that name is wrong. The first
+// request, which opens the connection, is not measured. Totals are printed in JSON; the thread's
+// processor time is in ns.
 //
 //   vendorloop -p PORT -u URL -a ADDR:PORT -c CONCURRENT [-C CAFILE] [-H HEADER] [-1]
 //
-// With a port of 127.0.0.1 it is a minimal DNS server in front of a vendor: each query over UDP
-// makes a request, and the first address of the reply is the answer. It checks nothing, caches
-// nothing and has no timeouts, until a signal ends it.
+// With a port of 127.0.0.1, a minimal DNS server in front of a vendor: a query makes a request, and
+// the first address of the reply is the answer. It has no checks, cache or timeouts.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -33,7 +32,7 @@ typedef struct {
     char name[256], body[4096];
     size_t length;
 
-    // The query received over UDP, and its client.
+    // Query over UDP, and its client.
     uint8_t query[512];
     size_t asked;
     struct sockaddr_in from;
@@ -57,7 +56,7 @@ static int64_t now(void) {
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-// Returns the processor time of this thread, in ns.
+// Processor time of this thread in ns.
 static int64_t spent(void) {
     long long time = 0;
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
@@ -99,7 +98,7 @@ static int wake(CURLM *of, long milliseconds, void *owner) {
     return 0;
 }
 
-// Sets all options, as the daemon does for each request.
+// The daemon's options.
 static void prepare(Request *request) {
     CURL *easy = request->easy;
     char text[512];
@@ -137,7 +136,7 @@ static void begin(Request *request) {
     started++;
 }
 
-// Answers a query with the address in the reply.
+// Answers a query from a reply.
 static void answer(Request *request) {
     uint8_t *end = request->query + request->asked;
     const char *data = strstr(request->body, "\"data\":\"");
@@ -157,7 +156,7 @@ static void answer(Request *request) {
            sizeof request->from);
 }
 
-// Starts a request for each received query while there are free handles; other queries wait.
+// Starts requests while there are free handles; other queries wait.
 static void serve(void) {
     while (idles > 0) {
         Request *request = idle[idles - 1];
@@ -183,7 +182,7 @@ static void serve(void) {
     }
 }
 
-// Removes ended requests, and starts as many new ones.
+// Replaces ended requests by new ones.
 static void reap(long total) {
     CURLMsg *message;
     int left;
@@ -216,7 +215,7 @@ static void reap(long total) {
     }
 }
 
-// Runs until this number of requests has ended, or forever if the number is negative.
+// Runs until this number of requests has ended; forever if negative.
 static void run(long total) {
     while (total < 0 || ended < total) {
         int running, wait = -1;
@@ -261,7 +260,7 @@ static void listen_on(int port) {
     }
     socklen_t size = sizeof address;
     getsockname(clients, (struct sockaddr *)&address, &size);
-    // Edge-triggered: `serve` checks for more queries after each turn.
+    // Edge-triggered: `serve` checks for more queries after each iteration.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = clients};
     epoll_ctl(events, EPOLL_CTL_ADD, clients, &event);
     printf("answering on 127.0.0.1:%d\n", ntohs(address.sin_port));
@@ -304,7 +303,7 @@ int main(int argc, char **argv) {
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 32L);
     curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128L);
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 32L);
-    // Without this libcurl opens a connection for each request beyond the hundredth.
+    // Otherwise libcurl opens a connection for each request after the hundredth.
     curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, concurrent);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, wake);

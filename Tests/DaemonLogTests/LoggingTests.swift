@@ -8,7 +8,7 @@ import Testing
 @testable import Configuration
 @testable import DaemonLog
 
-/// A log with output and time under the test's control.
+/// Log with controlled output and time.
 private final class Harness: Sendable {
     private let lines = Lock<[String]>([])
     private let time = Lock(Instant(nanoseconds: 1 << 50))
@@ -49,7 +49,7 @@ private final class Harness: Sendable {
 
 @Suite("Log lines (CWE-117)")
 struct LogEntryTests {
-    @Test("a level that the operator sets survives a reload until it is reset to the settings")
+    @Test("a level of the operator survives a reload until its reset")
     func operatorsLevel() {
         let harness = Harness()
         harness.logger.debug("hidden")
@@ -90,7 +90,7 @@ struct LogEntryTests {
         }
     }
 
-    /// Fields that an attacker controls.
+    /// Fields of an attacker.
     private static let hostile = LogEntry(
         level: .warning,
         message: "said \"\\no\"\u{1B}]0;x\u{7}",
@@ -102,7 +102,7 @@ struct LogEntryTests {
         time: "now"
     )
 
-    @Test("a value is one word, so it cannot imitate another field")
+    @Test("a value is one word and imitates no field")
     func words() {
         #expect(
             Self.hostile.text == #"now warning: said "\no"\u{1b}]0;x\u{7} "#
@@ -123,7 +123,7 @@ struct LogEntryTests {
         )
     }
 
-    @Test("the journal gets priorities and our fields")
+    @Test("the journal gets priorities and fields")
     func journal() {
         #expect(
             Self.hostile.journalFields == [
@@ -138,7 +138,7 @@ struct LogEntryTests {
         #expect(levels == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
     }
 
-    @Test("the time is the machine's, with its time zone")
+    @Test("times are local, with the time zone")
     func time() throws {
         let form = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d/
         #expect(try form.wholeMatch(in: LogEntry.now) != nil)
@@ -147,7 +147,7 @@ struct LogEntryTests {
 
 @Suite("Levels and rate limits of log lines")
 struct LogSinkTests {
-    @Test("levels and formats are those of the settings, also after a reload")
+    @Test("levels and formats follow the settings, also after a reload")
     func settings() {
         let harness = Harness { $0.level = .notice }
         harness.logger.info("no")
@@ -177,7 +177,7 @@ struct LogSinkTests {
         )
     }
 
-    @Test("a repeated failure is logged once a minute with the number of repetitions")
+    @Test("a repeated failure is logged once a minute with its count")
     func once() {
         let harness = Harness()
         for _ in 0..<38 { fail(harness, "a") }
@@ -202,7 +202,7 @@ struct LogSinkTests {
         #expect(harness.logged() == [])
     }
 
-    @Test("lines without fields, and lines below notice, are not limited")
+    @Test("lines without fields or below notice are not limited")
     func unlimited() {
         let harness = Harness()
         for _ in 0..<3 { fail(harness, "a", level: .info) }
@@ -219,7 +219,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
-    @Test("beyond the limit of distinct failures all others share one limit")
+    @Test("failures above the limit of distinct ones share one limit")
     func manyKinds() {
         let harness = Harness()
         for number in 0..<1000 { fail(harness, "\(number)") }
@@ -230,7 +230,7 @@ struct LogSinkTests {
         #expect(harness.logged().count == 1)
     }
 
-    @Test("lines that the reader of the log was too slow for are counted")
+    @Test("lines that a slow reader missed are counted")
     func dropped() {
         let (reader, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let destination = LogDestination { _, _ in
@@ -241,7 +241,7 @@ struct LogSinkTests {
         log.startWriter()
         log.logger.error("first")
         reader.wait()
-        // The writer holds the first line; the queue is empty again.
+        // The writer holds the first line.
         for _ in 0..<LogWriter.entryLimit { log.logger.error("queued") }
         #expect(log.droppedLines == 0)
         for _ in 0..<3 { log.logger.error("dropped") }
@@ -250,7 +250,7 @@ struct LogSinkTests {
         log.flush()
     }
 
-    @Test("suppressed lines are stored, and printed after a critical line")
+    @Test("suppressed lines are printed after a critical line")
     func fatal() {
         let harness = Harness()
         harness.logger.debug("before")
@@ -268,7 +268,7 @@ struct LogSinkTests {
         #expect(logged.last?.hasSuffix(" debug: before") == true)
     }
 
-    @Test("the stored lines include suppressed ones")
+    @Test("stored lines include suppressed ones")
     func dump() {
         let harness = Harness()
         harness.logger.debug("before")

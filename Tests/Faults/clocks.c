@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into a program, changes its clocks without changing the machine's.
+// Preloaded into a program, changes the program's clocks only.
 //
-// The file named by CLOCKS has three 64-bit numbers, in ns: the offsets of CLOCK_REALTIME,
-// CLOCK_MONOTONIC and CLOCK_BOOTTIME. A program that changes the first one writes an octet to the
-// FIFO CLOCKS.set, which replaces the timer that the kernel cancels when the wall clock is set. A
-// suspend is a jump of the first and the third clock.
+// The file CLOCKS has the offsets of CLOCK_REALTIME, CLOCK_MONOTONIC and CLOCK_BOOTTIME as 64-bit
+// numbers in ns. An octet written to the FIFO CLOCKS.set replaces the timer that the kernel cancels
+// when the wall clock is set. A suspend is a jump of the first and third clock.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,7 +94,7 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *value, struct
     if (timer == fifo_descriptor)
         return 0;
     struct itimerspec real = *value;
-    // sd-event uses only absolute timers of CLOCK_BOOTTIME here.
+    // sd-event uses only absolute timers of CLOCK_BOOTTIME.
     if (flags & TFD_TIMER_ABSTIME && (real.it_value.tv_sec || real.it_value.tv_nsec)) {
         real.it_value = moved(real.it_value, -offsets[2]);
         if (real.it_value.tv_sec < 0)

@@ -31,17 +31,17 @@ class Fault:
     title: str
     begins: typing.Callable
     ends: typing.Callable = nothing
-    # Seconds until names outside the cache are answered again, and vendor names by the vendor.
+    # Seconds until uncached names are answered again, and vendor names by the vendor.
     within: float = 1.0
     vendor_within: float = 1.0
     servers: tuple = ("httpdnsd",)
-    # True if the server process itself cannot answer during the fault.
+    # True if the server process cannot answer during the fault.
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
-    # Protocol of the upstream: udp, tcp or tls.
+    # udp, tcp or tls.
     scheme: str = "udp"
-    # Duration of the fault in seconds; None for that of --seconds.
+    # Seconds; None for --seconds.
     lasts: typing.Optional[float] = None
 
 
@@ -138,7 +138,7 @@ def link(state):
     return lambda _: world.run("ip", "link", "set", "cable", state)
 
 
-# The disk. The snapshot is written every five minutes; the clocks jump by that time.
+# The disk. The clocks jump by five minutes, the interval of snapshots.
 
 def write_snapshot(server):
     """Advances the clocks by five minutes without a suspend."""
@@ -203,7 +203,7 @@ class Descriptors:
 class Memory:
     """A control group with little memory for new allocations of the process."""
 
-    # Octets. Existing memory is charged to the previous group of the process.
+    # Octets; existing memory stays charged to the previous group.
     MORE = 2 << 20
 
     def __init__(self):

@@ -3,18 +3,18 @@
 import dataclasses
 import struct
 
-# The kinds of queries, by their numbers in `storm`.
+# Kinds of queries by their numbers in `storm`.
 KINDS = {
     "cached": (0, 1), "expiring": (2, 3), "uncached": (4, 5), "garbage": (6,),
 }
 NEW_OF_VENDOR = 5
 LOST, BY_UPSTREAM, BY_VENDOR, FAILED, WRONG = range(5)
 
-# Microseconds after which an answer is late, by kind.
+# Microseconds until an answer is late, by kind.
 LATE = {"cached": 100_000, "expiring": 1_000_000, "uncached": 1_000_000}
 
 
-# Microseconds after a restart in which queries that accumulated may still be answered late.
+# Microseconds after a restart in which accumulated queries may be late.
 CATCHING_UP = 500_000
 
 
@@ -23,7 +23,7 @@ class Span:
     """The span of a fault, in microseconds since the first query was due."""
 
     begin: float
-    # End of the fault, and the restart of a process that was absent.
+    # End of the fault, and restart of an absent process.
     end: float
 
 
@@ -50,13 +50,13 @@ def judged(rows, span, is_absence):
         is_bad = name != "garbage" and (verdict in (LOST, FAILED, WRONG) or is_late)
         if due < span.begin:
             bad_before += is_bad
-            # A wrong answer counts at any time.
+            # Wrong answers always count.
             count["wrong"] += verdict == WRONG
             continue
         count["asked"] += 1
         count["wrong"] += verdict == WRONG
         if name != "garbage":
-            # Queries to an absent process are counted separately.
+            # Queries to an absent process.
             until = span.end + (0 if verdict == LOST else CATCHING_UP)
             is_away = is_absence and due < until and (verdict == LOST or is_late)
             count["away"] += is_away
@@ -80,7 +80,7 @@ def judged(rows, span, is_absence):
     return {
         **result,
         "bad_before": bad_before,
-        # None if failures continued to the end of the run.
+        # None if failures continued to the end.
         "recovered_s": recovered(last_bad, span, final),
         "vendor_back_s": recovered(last_fallback, span, final),
     }

@@ -137,7 +137,7 @@ def run(bench, options, chosen):
             except Failure as failure:
                 if server == "httpdnsd":
                     raise
-                # For a peer a crash is a result too.
+                # For a peer, a crash is a result.
                 figure = {"failure": str(failure).splitlines()[0]}
             broken = (
                 [figure["failure"]] if "failure" in figure

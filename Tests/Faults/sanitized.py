@@ -34,13 +34,13 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Permitted number of blocks from one place at the end, and number of rounds of verbs, which is higher.
+# Permitted blocks of one place at the end, and a higher number of rounds of verbs.
 FEW, ROUNDS = 16, 24
 
-# Exit status of httpdnsctl without a reply.
+# Exit status of httpdnsctl without reply.
 UNREACHABLE = 3
 
-# An upstream over TLS, before the one over UDP.
+# Upstream over TLS, before the one over UDP.
 UNBOUND = """server:
   tls-port: 8853
   tls-service-pem: "{chain}"
@@ -66,7 +66,7 @@ answers: {{order: {order}}}
 cache: {{size: 1MiB, snapshot: {snapshot}}}
 """
 
-# Settings that reloads alternate: vendor order, upstream protocol and others.
+# Alternating settings of reloads.
 EDITIONS = [
     {"vendors": "plain, secure", "upstream": 'url: "udp://192.0.2.1"', "order": "as-received", "level": "info",
      "queries": "off", "accelerate": "off"},
@@ -151,13 +151,13 @@ def run(bench, options):
     )], None)
     server = Watched(there, front, options.under, 30 * options.patience)
     life(bench, options, server, storm, True)
-    # The last reload may have left nothing for the snapshot.
+    # Nothing may be left for the snapshot after the last reload.
     there.well()
     server.fill()
     server.end()
     if os.path.getsize(server.snapshot) < 1 << 14:
         raise Failure("the snapshot does not hold what was in the cache")
-    # Valgrind supports BPF system calls only in part.
+    # Valgrind supports BPF in part.
     server.edit(EDITIONS[0] | {"accelerate": "off" if options.under else "auto"})
     server.start()
     life(bench, options, server, storm, False)
@@ -302,7 +302,7 @@ def control(bench, options, server, *words, wanted=(0, 4)):
     command = [bench.product("httpdnsctl"), "--socket", server.control, "--json", *words]
     for _ in range(int(options.patience)):
         done = subprocess.run(command, capture_output=True, text=True)
-        # It waits 10 s for a reply, and the daemon under valgrind may be slower.
+        # The daemon under valgrind may need more than the 10 s.
         if done.returncode != UNREACHABLE:
             break
     if done.returncode not in wanted:

@@ -23,7 +23,7 @@ from programs import Failure
 
 BEGIN, END = "<!-- soak: begin -->", "<!-- soak: end -->"
 
-# Queries per second and number of names: names that stay in the cache, and names that are evicted.
+# Queries per second and names: cached names, and evicted names.
 LOADS = {"kept": (1500, 5000), "churning": (500, 95000)}
 
 SETTINGS = """
@@ -38,7 +38,7 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# Sampled values and their units. Slopes are per hour.
+# Samples with units; slopes are per hour.
 SERIES = {
     "rss_mib": ("resident memory", "MiB"),
     "descriptors": ("descriptors", ""),
@@ -99,14 +99,14 @@ def main(root):
 def soak(bench, options):
     """Takes samples until the end; the samples so far are always in a file."""
     there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
-    # It listens and never reads, so connections stay in its backlog.
+    # Never reads: connections stay in its backlog.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
     server = Soaked(there, "httpdnsd")
     machine, samples, start = bench.machine(), [], time.monotonic()
     result = {"samples": samples, "machine": machine, "slice": options.slice}
     while time.monotonic() < start + options.minutes * 60:
         samples.append(sample(bench, server, options.slice, start, len(samples)))
-        # The daemon detects in the first sample that the first vendor is dead.
+        # The first vendor is found dead in the first sample.
         result["lost"] = sum(each["lost"] for each in samples[1:])
         result["wrong"] = sum(each["wrong"] for each in samples[1:])
         if options.json:

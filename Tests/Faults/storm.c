@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends DNS queries over UDP at a fixed rate, independent of the replies, and judges each reply.
+// Sends DNS queries over UDP at a fixed rate, and judges each reply.
 //
 //   storm -p PORT -s SECONDS -o FILE [-r PER_SECOND] [-n HOT] [-b BRIEF] [-c SOCKETS]
 //
-// Of a hundred queries 82 are for HOT names that the server should have in its cache, 4 for BRIEF
-// names with TTLs of seconds, 8 for new names, and 6 are garbage. Half of the names are a vendor's.
-// A name's address follows from its number: 11.18.0.0 plus the number from a vendor, 11.19.0.0 plus
-// the number from an upstream. The first line on standard output is the due time of the first
-// query, in ns of CLOCK_MONOTONIC; the last one is the number of unexpected replies. FILE gets a
-// record of 12 octets for each query: due time and duration in us, kind, verdict, RCODE of the
-// answer, and 0.
+// 82 % of the queries are for HOT names in the cache, 4 % for BRIEF names with TTLs of seconds, 8 %
+// for new names, and 6 % are garbage. Half of the names are a vendor's. A name's address is its
+// number plus 11.18.0.0 from a vendor, or 11.19.0.0 from an upstream. The first line of output is
+// the due time of the first query in ns of CLOCK_MONOTONIC; the last one is the number of
+// unexpected replies. FILE gets 12 octets per query: due time and duration in us, kind, verdict,
+// RCODE, and 0.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +31,7 @@ enum {
     most_sockets = 16,
     noise = 60,   // octets of garbage; a query with an answer is longer
     patience = 6, // seconds to wait for the last reply: one more than a client waits
-    // The first addresses of each kind of names.
+    // First addresses by kind of names.
     brief_base = 4096,
     fresh_base = 8192,
     bases_end = 65536,
@@ -41,7 +40,6 @@ enum {
 typedef enum { hot, brief, fresh, garbage } Sort;
 typedef enum { lost, by_upstream, by_vendor, failed, wrong } Verdict;
 
-// A query and its result.
 typedef struct {
     int64_t due;
     uint32_t number, took_us;
@@ -55,7 +53,7 @@ static const char *const zones[] = {"forward", "vendor"};
 static Asked *all;
 static long asked, open_good, unasked;
 static uint32_t hot_names = 500, brief_names = 100, fresh_names[2];
-// The query with an ID on a socket, counted from 1.
+// Query with an ID on a socket, from 1.
 static uint32_t by_id[most_sockets][1 << 16];
 static uint16_t next_id[most_sockets];
 static struct pollfd sockets[most_sockets];
@@ -81,7 +79,7 @@ static size_t put_label(uint8_t *end, const char *label) {
     return length + 1;
 }
 
-// Writes a valid query and returns its length.
+// Writes a valid query; returns its length.
 static size_t put_question(uint8_t *octets, const Asked *of) {
     char label[32];
     snprintf(label, sizeof label, "%s%07" PRIu32, words[of->sort], of->number);
@@ -94,7 +92,7 @@ static size_t put_question(uint8_t *octets, const Asked *of) {
     return (size_t)(end - octets) + sizeof tail;
 }
 
-// Writes an invalid query and returns its length.
+// Writes an invalid query; returns its length.
 static size_t put_garbage(uint8_t *octets, uint32_t number) {
     for (int index = 2; index < room; index++)
         octets[index] = (uint8_t)(random() >> 8);
@@ -113,7 +111,7 @@ static size_t put_garbage(uint8_t *octets, uint32_t number) {
     return header + put_question(octets + header, &sample);
 }
 
-// Returns true if a reply repeats the question of this query exactly.
+// True if a reply repeats the question exactly.
 static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
     uint8_t question[room];
     const size_t expected = put_question(question, query);
@@ -121,7 +119,7 @@ static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
            memcmp(octets + header, question, expected) == 0;
 }
 
-// Returns the first address of a kind.
+// First address of a kind.
 static uint32_t place(const Asked *query) {
     switch (query->sort) {
     case hot: return query->number;
@@ -132,14 +130,14 @@ static uint32_t place(const Asked *query) {
 
 static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
     const int rcode = octets[3] & 15, answers = octets[6] << 8 | octets[7];
-    // A copy of the garbage with the counts in its header is not an answer.
+    // Returned garbage is not an answer.
     if (query->sort == garbage)
         return rcode != 0 || answers == 0 || length <= noise ? by_upstream : wrong;
     if ((rcode == 2 || rcode == 5) && answers == 0)
         return failed;
     if (rcode != 0 || answers != 1 || octets[2] & 2 || !is_of(octets, length, query))
         return wrong;
-    // One A record after the question, with a pointer to it as owner.
+    // One A record with a pointer to the question.
     uint8_t question[room];
     const uint8_t *record = octets + header + put_question(question, query);
     static const uint8_t front[] = {0xC0, header, 0, 1, 0, 1};
@@ -180,7 +178,7 @@ static void ask(int index, int64_t due) {
     octets[0] = (uint8_t)(id >> 8), octets[1] = (uint8_t)id;
     const size_t length = query->sort == garbage ? put_garbage(octets, query->number)
                                                  : header + put_question(octets + header, query);
-    // A refusal is the result of an earlier query; the second try is for this query.
+    // A refusal belongs to an earlier query; the second try is for this one.
     for (int tries = 0; tries < 2; tries++)
         if (send(sockets[index].fd, octets, length, 0) >= 0)
             return;
@@ -276,13 +274,13 @@ int main(int argc, char **argv) {
         case 'c': count = atoi(optarg); break;
         default: return 2;
         }
-    // An ID is reused on a socket only after the wait for its first use has ended.
+    // An ID is reused after the wait for its first use.
     const double reused_after = 65536.0 * count / rate;
     if (!path || count < 1 || count > most_sockets || rate <= 0 || reused_after < patience ||
         hot_names < 1 || hot_names > brief_base || brief_names < 1 || brief_names > brief_base)
         return 2;
 
-    // Without this the kernel wakes the process up to 50 us late.
+    // Otherwise the kernel wakes the process up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     all = calloc((size_t)(seconds * rate) + 2, sizeof *all);
     if (!all)

@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-# Delay of a slow answer in seconds: within the timeout of forwarders, but noticeable for clients.
+# Seconds of a slow answer: within forwarders' timeouts.
 SLOW = 1.5
 
 NAME = re.compile(rb"(hot|brief|new)(\d{7})")
@@ -34,7 +34,7 @@ def reply(query, fault):
     if len(query) < 17:
         return None
     end = query.index(0, 12) + 5
-    # Forwarders randomize the case of letters, and the question must repeat it.
+    # The reply repeats the randomized case of letters.
     found = NAME.fullmatch(query[13:13 + query[12]].lower())
     identity = query[:2]
     if fault == "wrong-id":

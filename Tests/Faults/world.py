@@ -22,10 +22,10 @@ from programs import Failure, Program
 MACHINE, OTHER_MACHINE, FAR, FAR_TOO = "192.0.2.10", "192.0.2.20", "192.0.2.1", "192.0.2.2"
 VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 
-# Number of names in the cache, of names with short TTLs, and of names for new queries.
+# Numbers of cached names, of names with short TTLs, and of new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
-# The restart delay of the systemd unit in seconds.
+# Restart delay of the systemd unit in seconds.
 RESTART_SECONDS = 1
 
 SETTINGS = """
@@ -40,7 +40,7 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# URL of the upstream: directly, or through dnsdist.
+# Upstream directly, or through dnsdist.
 SECURE_NAME = "upstream.example"
 UPSTREAMS = {
     "udp": '{{name: upstream, url: "udp://192.0.2.1"}}',
@@ -56,7 +56,7 @@ setSecurityPollSuffix('')
 newServer({{address='192.0.2.1:53', healthCheckMode='up'}})
 """
 
-# The most robust settings of the peers: they too serve stale answers.
+# Most robust settings of the peers, with stale answers.
 UNBOUND = """server:
   serve-expired: yes
   serve-expired-client-timeout: 300
@@ -79,7 +79,7 @@ def enter():
     if os.getuid() != 0:
         raise Failure("networks of one's own need root")
     flags = ["unshare", "--mount", "--net", "--propagation", "private"]
-    # It runs as the child of a process that remains, so that its process ID identifies the namespace.
+    # A child of a remaining process, whose ID identifies the namespace.
     os.environ["FAULTS_INSIDE"] = str(os.getpid())
     done = subprocess.run([*flags, "--", sys.executable, "-B", *sys.argv])
     sys.exit(done.returncode)
@@ -350,7 +350,7 @@ class Clocks:
         for index, seconds in enumerate((wall, monotonic, boot)):
             cell = ctypes.c_int64.from_buffer(self.offsets, 8 * index)
             cell.value += int(seconds * 1e9)
-        # The FIFO has no reader if the program does not watch the wall clock.
+        # The FIFO has no reader if the program does not watch the clock.
         with contextlib.suppress(OSError):
             descriptor = os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK)
             os.write(descriptor, b"!")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Counters")
 struct CountingTests {
-    /// Counts every combination of labels, each a different number of times.
+    /// Counts each combination of labels a different number of times.
     private static func fill(_ counters: QueryCounters, times: Int) {
         for round in 0..<times {
             for source in QuerySource.allCases {

@@ -209,7 +209,7 @@ struct ListeningDeskTests {
             }
             _ = await harness.handler.resolve(open)
         }
-        // Tasks of the upstream and of the query may have a turn left.
+        // Pending tasks of the upstream and of the query.
         for _ in 0..<1_000 where former != nil { await Task.yield() }
         #expect(former == nil)
     }

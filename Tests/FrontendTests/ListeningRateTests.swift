@@ -17,7 +17,7 @@ struct ListeningRateTests {
         .v6(IPv6Address(high: 0x2001_0DB8_0000_0000 + network, low: host))
     }
 
-    /// Returns the decisions for `count` queries at one time.
+    /// Decisions for `count` queries at one time.
     private func ask(
         _ limit: RateLimit,
         _ address: IPAddress,
@@ -59,7 +59,7 @@ struct ListeningRateTests {
     func `a flood from one network does not limit other networks`() {
         let limit = RateLimit(now: epoch)
         _ = ask(limit, Self.v4(0), 100)
-        // Two networks may share a table slot, but not this many.
+        // Two networks may share a table slot, 200 do not.
         let others = (1...200).map { ask(limit, Self.v4($0), 1) }
         #expect(others.count { $0 == [.passes] } > 190)
     }

@@ -9,10 +9,7 @@ import Testing
 
 @Suite("TCP sessions (RFC 7766)", .timeLimit(.minutes(15)))
 struct ListeningSessionTests {
-    /// Returns a server of `harness` and a client.
-    ///
-    /// Without `clocks` the server's time does not advance, so no deadline passes on a busy
-    /// machine.
+    /// Server and client of `harness`; without `clocks` no deadline passes on a busy machine.
     @ServiceLoop
     static func connect(
         _ harness: ListenerHarness,
@@ -40,7 +37,7 @@ struct ListeningSessionTests {
         )
     }
 
-    /// Reads `count` replies, or up to the end.
+    /// Reads up to `count` replies.
     @ServiceLoop
     static func read(
         _ count: Int = .max,

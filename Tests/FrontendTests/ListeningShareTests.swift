@@ -53,7 +53,7 @@ struct ListeningShareTests {
         let harness = ListenerHarness()
         let (server, first) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
-        // The daemon answers each query itself, so no limit of pending queries applies.
+        // The daemon answers these itself, so they are not pending.
         let questions = Array(repeating: framed(try query("x.invalid")), count: 500)
             .flatMap(\.self)
         var clients = [first]
@@ -68,7 +68,7 @@ struct ListeningShareTests {
         for client in clients {
             try await client.write(questions, deadline: Clock.now + Self.patience)
         }
-        // A task of the loop runs once per turn.
+        // The task runs once per iteration of the loop.
         let most = await ServiceLoop.task {
             var (answered, most): (UInt64, UInt64) = (0, 0)
             while answered < 8 * 500 {
@@ -78,7 +78,7 @@ struct ListeningShareTests {
             }
             return most
         }.value
-        // A turn serves new and ready sessions until one has work left, then some that wait.
+        // An iteration serves new and ready sessions, then waiting ones.
         #expect(most <= 8 * UInt64(TCPLimits.answersPerTurn))
     }
 
@@ -164,7 +164,7 @@ struct ListeningShareTests {
         }
         var clients = [first]
         while harness.handler.sessions.overfull == 0 {
-            // No client reads. Each session buffers little more than the limit of unsent octets.
+            // Unread replies: each session buffers little more than the limit.
             let last = clients[clients.count - 1]
             _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
             clients.append(

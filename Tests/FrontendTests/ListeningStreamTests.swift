@@ -10,7 +10,7 @@ import Testing
 struct ListeningStreamTests {
     private static let patience: Duration = .seconds(300)
 
-    /// Returns the replies to a client that sends `octets` and then closes its sending side.
+    /// Replies to a client that sends `octets` and closes its sending side.
     @ServiceLoop
     private static func replies(
         to octets: [UInt8],
@@ -34,7 +34,7 @@ struct ListeningStreamTests {
         let harness = ListenerHarness()
         try harness.store("www.example.com", addresses: 3)
         var octets: [UInt8] = []
-        // More than a batch, with every kind of message in each batch.
+        // Each batch has every kind of message.
         for id in UInt16(0)..<200 {
             octets += framed(
                 try query(id % 3 == 0 ? "n\(id).example.com" : "www.example.com", id: id) {

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Frontend
 
-/// Upstream that answers only when the test releases it, so that answers can be reordered.
+/// Upstream that answers when released.
 final class HeldUpstream: Forwarding {
     let name = "held"
     let url = "scripted"
@@ -113,7 +113,7 @@ final class ListenerHarness {
     }
 }
 
-/// Clock that only a test advances.
+/// Controlled clock.
 @ServiceLoop
 final class StandingClock {
     private final class Timer: Cancellable {
@@ -143,7 +143,7 @@ final class StandingClock {
         )
     }
 
-    /// Advances the time, and fires the timers that are due.
+    /// Advances the time; fires due timers.
     func advance(by duration: Duration) {
         now += duration
         let due = timers.filter { $0.end <= now }

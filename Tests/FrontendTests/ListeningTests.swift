@@ -19,7 +19,7 @@ struct QueryValidationTests {
         let octets: [UInt8]
         let allowed: Decision
 
-        /// The result for a client without access.
+        /// Result without access.
         let forbidden: Decision
 
         init(
@@ -151,7 +151,7 @@ struct ListenersTests {
         let client = try DatagramClient(connectedTo: closed.address)
         try client.send([1, 2, 3])
         var batch = DatagramBatch(for: closed)
-        // The query leaves at the end of the turn.
+        // The query leaves at the end of the iteration.
         while batch.receive(from: closed, waits: false) == 0 { await Task.yield() }
         closed.close()
         let next = try DatagramListener(binding: closed.address, shared: false)

@@ -69,13 +69,13 @@ struct ListeningWorkerTests {
         #expect(notImp.rcode == .notImp)
         let second = try await ask(query("other.example.com", id: 4))
         #expect(second.header.id == 4)
-        // This message gets no reply; the next one does.
+        // No reply to this message.
         try client.send(query("www.example.com", id: 5) { $0.header.isResponse = true })
         try client.send([])
         let last = try await ask(query("www.example.com", id: 6))
         #expect(last.header.id == 6)
 
-        // Read the counters before the worker's stop, which arrives like an empty datagram.
+        // Before the stop, which arrives like an empty datagram.
         var sums = QuerySums()
         worker.counters.add(to: &sums)
         worker.stop()
@@ -86,7 +86,7 @@ struct ListeningWorkerTests {
         #expect(sums.ignored == 2)
         #expect(sums.truncated == 1)
         #expect(sums.unsent == 0)
-        // The list of recent queries has exactly those that the worker answered from the cache.
+        // Recent queries are exactly the cache hits.
         let words = RecentReader.all(of: [worker.recent]).words
         let records = stride(from: 0, to: words.count, by: RecordRing.wordCount)
             .compactMap { start in

@@ -10,7 +10,7 @@ import Testing
 @Suite("The queue of misses", .timeLimit(.minutes(15)))
 @ServiceLoop
 struct MissQueueTests {
-    /// Misses in the order in which the service loop handles them, as "address number".
+    /// Handled misses in order, as "address number".
     private final class Handled {
         var names: [String] = []
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Broken invariants are detected")
 struct OracleTests {
-    /// A vendor with fixed answers that ignore the reply.
+    /// Vendor with fixed answers.
     private struct Liar: Vendor {
         var facts = VendorFacts(
             kind: "liar",
@@ -37,7 +37,7 @@ struct OracleTests {
         }
     }
 
-    /// Returns the addresses as the answer for the first name.
+    /// Answer for the first name.
     private static func answer(_ lookup: VendorQuery, v4: [String], ttl: UInt32 = 1)
         -> [VendorAnswer]
     {
@@ -59,7 +59,7 @@ struct OracleTests {
         ("a name that the reply does not have", { answer($0, v4: ["192.0.2.1"]) }),
     ]
 
-    @Test("a vendor answer that breaks an invariant is detected", arguments: lies)
+    @Test("an answer that breaks an invariant is detected", arguments: lies)
     func vendor(_ label: String, _ lie: @escaping @Sendable (VendorQuery) -> [VendorAnswer]) {
         let oracle = VendorOracle(vendor: Liar(answer: lie), namesItsAnswers: true)
         #expect(throws: Finding.self) { try oracle.judge([UInt8]("{}".utf8)) }

@@ -5,11 +5,11 @@ import Testing
 
 @Suite("Replay of fuzzing seeds and findings")
 struct ReplayTests {
-    /// The folder of seeds and findings, with a folder per target.
+    /// Seeds and findings, in a folder per target.
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fuzzing")
 
-    /// Returns the inputs of a target with their files.
+    /// Inputs of a target with their files.
     private static func inputs(_ kind: String, _ target: FuzzTarget) throws -> [(URL, [UInt8])] {
         let place = folder.appending(path: "\(kind)/\(target.name)")
         guard FileManager.default.fileExists(atPath: place.path) else { return [] }
@@ -54,7 +54,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("the seeds have less than 1 MiB in all")
+    @Test("the seeds have less than 1 MiB")
     func size() throws {
         let octets = try FuzzTarget.all.flatMap { try Self.inputs("Seeds", $0) }
             .reduce(0) { $0 + $1.1.count }
@@ -63,6 +63,5 @@ struct ReplayTests {
 }
 
 extension FuzzTarget: CustomTestStringConvertible {
-    /// The name.
     package var testDescription: String { name }
 }

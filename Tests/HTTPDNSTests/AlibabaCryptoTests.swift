@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Digests and AES-GCM")
 struct DigestTests {
-    @Test("MD5 and SHA-256 of published test vectors (RFC 1321 §A.5, FIPS 180-4)")
+    @Test("published vectors of MD5 and SHA-256 (RFC 1321 §A.5, FIPS 180-4)")
     func digests() throws {
         let text = [UInt8]("abc".utf8)
         #expect(Hexadecimal.encode(try Digest.md5(text)) == "900150983cd24fb0d6963f7d28e17f72")
@@ -17,7 +17,7 @@ struct DigestTests {
         )
     }
 
-    @Test("HMAC-SHA256 of published test vectors")
+    @Test("published vectors of HMAC-SHA256")
     func codes() throws {
         let cases: [(key: [UInt8], text: String, code: String)] = [
             (
@@ -42,7 +42,7 @@ struct DigestTests {
         }
     }
 
-    @Test("AES-128-GCM of published test vectors (McGrew and Viega, test cases 1 to 3)")
+    @Test("published vectors of AES-128-GCM (McGrew and Viega, cases 1 to 3)")
     func gcm() throws {
         let zero = try AES128GCM(key: Secret([UInt8](repeating: 0, count: 16)))
         let nonce = [UInt8](repeating: 0, count: 12)
@@ -59,7 +59,7 @@ struct DigestTests {
         #expect(try zero.open(block) == [UInt8](repeating: 0, count: 16))
     }
 
-    @Test("any changed octet fails the decryption, and leaves no error in the queue")
+    @Test("any changed octet prevents decryption, without queued errors")
     func authenticated() throws {
         ERR_clear_error()
         let cipher = try AES128GCM(key: Secret("0123456789abcdef"))

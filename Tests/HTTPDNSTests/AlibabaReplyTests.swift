@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Alibaba's replies, pages 2978980, 52679 and 2868210")
 struct AlibabaReplyTests {
-    /// Parses a body as the v2 reply for `www.aliyun.com`.
+    /// Parses a v2 reply for `www.aliyun.com`.
     private func read(
         _ body: String,
         _ encryption: Alibaba.Encryption = .none,
@@ -21,12 +21,11 @@ struct AlibabaReplyTests {
         return try #require(answers.first)
     }
 
-    /// Parses a body as a v1 reply.
     private func read1(_ body: String, _ lookup: VendorQuery) throws -> [VendorAnswer] {
         try alibaba(api: .v1).answers(to: lookup, in: ok(body))
     }
 
-    /// Checks for the answer that all known replies have.
+    /// Checks the answer of all known replies.
     private func expectKnown(_ answer: VendorAnswer) throws {
         #expect(
             answer.v4?.addresses == [try address("192.0.2.10"), try address("192.0.2.11")]
@@ -37,7 +36,7 @@ struct AlibabaReplyTests {
         #expect(answer.denial == nil)
     }
 
-    @Test("a plain reply is parsed, with or without its mode field")
+    @Test("a plain reply may lack its mode")
     func plain() throws {
         let data = AlibabaVectors.plainData
         try expectKnown(read(#"{"code":"success","mode":"0","data":\#(data)}"#))
@@ -53,7 +52,7 @@ struct AlibabaReplyTests {
         try expectKnown(read(#"{"code":"success","mode":"2","data":"\#(gcm)"}"#, .gcm))
     }
 
-    @Test("the reply to an encrypted request must be encrypted in the same mode")
+    @Test("a reply must have the encryption mode of the request")
     func downgrade() throws {
         let plain = AlibabaVectors.plainData
         for body in [
@@ -72,7 +71,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("a batch is returned in the order of the names, and a missing name is empty")
+    @Test("a batch has the order of the names; a missing name is empty")
     func batch() throws {
         let names = try lookup("a.example.com", "b.example.com", "c.example.com")
         let answers = try alibaba().answers(
@@ -119,7 +118,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("an empty reply is never NXDOMAIN, because an unregistered name may look the same")
+    @Test("an empty reply is not NXDOMAIN: an unregistered name looks the same")
     func neverNXDomain() throws {
         let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#
         let answer = try read(
@@ -130,7 +129,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.reason == .noDomain)
     }
 
-    @Test("a v1 reply has one name, and both families with one TTL")
+    @Test("a v1 reply has both families with one TTL")
     func v1() throws {
         let answers = try read1(
             #"""
@@ -150,7 +149,7 @@ struct AlibabaReplyTests {
         #expect(try read1(body, lookup("www.aliyun.com"))[0].v6 == nil)
     }
 
-    @Test("a v1 batch reply has one record per family, with or without a type")
+    @Test("a v1 batch has one record per family, with or without a type")
     func v1Batch() throws {
         let names = try lookup("www.aliyun.com", "www.taobao.com", "c.example.com")
         let answers = try read1(
@@ -172,7 +171,6 @@ struct AlibabaReplyTests {
 
 // MARK: - Refusals
 
-/// A vendor error code and its expected meaning.
 struct RefusalCase: Sendable, CustomTestStringConvertible {
     let code: String
     let status: Int
@@ -180,7 +178,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     let verdict: VendorError.Verdict
     var testDescription: String { code }
 
-    /// The codes of page 2978980 and of the vendor's Android SDK, and unlisted codes.
+    /// Codes of page 2978980 and of the Android SDK, and others.
     static let all: [RefusalCase] = [
         .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .notTheServer),
         .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .notTheServer),
@@ -229,7 +227,7 @@ extension AlibabaReplyTests {
         }
     }
 
-    @Test("a v2 reply with status 200 may be a refusal", arguments: RefusalCase.all)
+    @Test("status 200 may have a refusal", arguments: RefusalCase.all)
     func codesInBody(_ refusal: RefusalCase) throws {
         let error = try #require(throws: VendorError.self) {
             try read(#"{"code":"\#(refusal.code)","mode":"0"}"#)
@@ -260,7 +258,7 @@ extension AlibabaReplyTests {
         #expect(VendorError.unauthorized(status: 403).mayBeClockSkew)
     }
 
-    @Test("Retry-After is applied together with a code")
+    @Test("Retry-After also applies with a code")
     func retryAfter() throws {
         var reply = HTTPReply(429, #"{"code":"Throttling"}"#)
         reply.retryAfter = "7"

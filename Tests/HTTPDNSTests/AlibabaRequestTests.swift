@@ -42,7 +42,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("a v2 request signs batches, client addresses and custom parameters")
+    @Test("v2 signs batches, client addresses and custom parameters")
     func v2More() throws {
         let batch = try path(
             alibaba(sendsVersion: true),
@@ -65,7 +65,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("a parameter value is signed raw and sent escaped")
+    @Test("a parameter is signed raw and sent escaped")
     func escaped() throws {
         let path = try path(alibaba(parameters: ["k": "a=b"]), lookup("www.aliyun.com"))
         #expect(path.contains("&sdns-k=a%3Db&"))
@@ -75,7 +75,7 @@ struct AlibabaRequestTests {
         #expect(content == "dn=a,b&sdns-k=a=b")
     }
 
-    @Test("a v2 request without a key has no signature and no expiry")
+    @Test("v2 without a key has no signature and no expiry")
     func unsigned() throws {
         #expect(
             try path(alibaba(secret: nil), lookup("www.aliyun.com", families: .v6))
@@ -135,7 +135,7 @@ struct AlibabaRequestTests {
         #expect(!path.contains("aliyun"))
     }
 
-    @Test("a v1 request is signed as on the vendor's page")
+    @Test("v1 has the signature of the vendor's page")
     func v1() throws {
         let secret = Secret("IAmASecret")
         #expect(
@@ -156,7 +156,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("a v1 request has one of four paths, and unsigned client address and parameters")
+    @Test("v1 has four paths; client address and parameters are unsigned")
     func v1Paths() throws {
         let one = try lookup("a.example.com", families: .v6)
         let two = try lookup("a.example.com", "b.example.com", families: .v4)
@@ -174,7 +174,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("after a TLS failure, the other documented certificate name is tried")
+    @Test("a TLS failure tries the other certificate name")
     func tlsNames() throws {
         let first = try Alibaba(account: "1")
         let url = { (vendor: any Vendor) in
@@ -196,7 +196,7 @@ struct AlibabaRequestTests {
         #expect(try alibaba().alternative(after: tls) == nil, "plain HTTP has no certificate name")
     }
 
-    @Test("with tls-name set, the other certificate name is not tried")
+    @Test("tls-name excludes the other certificate name")
     func saidName() throws {
         for name in Alibaba.tlsNames + ["dns.example.com"] {
             let vendor = try Alibaba(account: "1", tlsName: name)
@@ -243,7 +243,7 @@ extension AlibabaRequestTests {
         }
     }
 
-    @Test("inconsistent settings are refused with the reason")
+    @Test("inconsistent settings are refused")
     func refusedSettings() {
         func error(_ make: () throws(AlibabaSetupError) -> Alibaba) -> AlibabaSetupError? {
             do throws(AlibabaSetupError) { _ = try make() } catch { return error }
@@ -311,7 +311,7 @@ extension AlibabaRequestTests {
         #expect("\(vendor)" == "alibaba v2 over http, encryption gcm")
     }
 
-    @Test("a batch is bounded by number of names and by length")
+    @Test("number and length of names limit a batch")
     func batches() throws {
         let facts = try Alibaba(account: "1").facts
         let long = try Name(

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Alibaba's scheduling service, page 111585")
 struct AlibabaScheduleTests {
-    /// Parses a body from a scheduling server with a public address.
+    /// Parses a body from a public scheduling server.
     private func read(_ body: String, from scheduler: String = "203.107.1.1:80") throws
         -> ServiceAddresses
     {
         try alibaba().servers(in: ok(body), from: try server(scheduler))
     }
 
-    @Test("the signature is plain MD5, as in the vendor's example")
+    @Test("the signature is MD5, as in the vendor's example")
     func signature() throws {
         #expect(
             try Digest.md5("abcdef2345", Secret("123456"), "1632912372")
@@ -25,7 +25,7 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("the request is signed if there is a key, and expires after one minute")
+    @Test("a signed request expires after one minute")
     func request() throws {
         let request = try alibaba().scheduleRequest(
             at: server("203.107.1.1:80"),
@@ -66,7 +66,7 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("over http only the default port and the scheduler's own port are accepted")
+    @Test("http permits only the default port and the scheduler's port")
     func unprotectedPorts() throws {
         let body = #"""
             {"service_ip":["203.107.1.97","203.107.1.98","203.107.1.99"],
@@ -77,7 +77,7 @@ struct AlibabaScheduleTests {
         #expect(own.servers.map(\.description) == ["203.107.1.97:80", "203.107.1.98:8080"])
     }
 
-    @Test("over https the given ports are used")
+    @Test("https permits other ports")
     func ports() throws {
         let read = { (body: String) in
             let scheduler = try server("203.107.1.1:443")
@@ -110,13 +110,13 @@ struct AlibabaScheduleTests {
         }
     }
 
-    @Test("a service on this machine may return local servers")
+    @Test("a local service may return local servers")
     func local() throws {
         let told = try read(#"{"service_ip":["127.0.0.2"]}"#, from: "127.0.0.1:80")
         #expect(told.servers.map(\.description) == ["127.0.0.2:80"])
     }
 
-    @Test("at most 16 distinct servers per family are returned")
+    @Test("of each family, only 16 list entries are read")
     func many() throws {
         let list = (0..<100).map { #""203.107.1.\#($0 / 2 + 1)""# }.joined(separator: ",")
         #expect(try read(#"{"service_ip":[\#(list)]}"#).servers.count == 8)

@@ -5,50 +5,46 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Test vectors for Alibaba's signatures and ciphers.
+/// Test vectors of pages 56810 (v1) and 111585 (scheduling).
 ///
-/// The two of page 56810 (v1) and the one of page 111585 (scheduling) are the vendor's. The others
-/// were computed with python-cryptography according to the vendor's SDKs.
+/// The other vectors were computed with python-cryptography as in the vendor's SDKs.
 enum AlibabaVectors {
-    /// The key of v2 signatures: 000102…1f.
+    /// Key of v2 signatures: 000102…1f.
     static let secret = Hexadecimal.encode([UInt8](0x00...0x1F))
 
-    /// The key of the ciphers: 000102…0f.
+    /// Key of the ciphers: 000102…0f.
     static let aesKey = Hexadecimal.encode([UInt8](0x00...0x0F))
 
-    /// The time of the requests, ten minutes before they expire, in seconds.
+    /// Seconds; ten minutes before the expiry.
     static let now: Int64 = 1_700_000_000
 
-    /// The fixed CBC vector: a0a1…af.
+    /// CBC vector: a0a1…af.
     static let cbcVector = [UInt8](0xA0...0xAF)
 
-    /// The fixed GCM nonce: b0b1…bb.
+    /// GCM nonce: b0b1…bb.
     static let gcmVector = [UInt8](0xB0...0xBB)
 
-    /// The plain text of the encrypted replies.
+    /// Plain text of the encrypted replies.
     static let plainData =
         #"{"cip":"1.2.3.4","answers":[{"dn":"www.aliyun.com","v4":{"ips":["192.0.2.10","#
         + #""192.0.2.11"],"ttl":60},"v6":{"ips":[],"ttl":60,"no_ip_code":"RRNotExist"}}]}"#
 
-    /// The plain text encrypted with CBC.
     static let cbcData =
         "oKGio6SlpqeoqaqrrK2ur37QSC0XB/Bfaljblh4XVqVTybyeE0Y0UlBNHvC3k6DlLepvqqExEq/FRbbjM1gkAhb7"
         + "KLnN+4FKfTlLa4Gjr1N7AMXJ82bEm1uix1+PCYRczZrugaqCduz5Fl6piVFJCiJerw7XJhlMBTUxk0m9iFrF"
         + "0x4ud4ZtLO/CTrjlNTTBdr2zgEWO5msDfN8ze4ta766G6yS/IOLRxteeqOwgcKI="
 
-    /// The plain text encrypted with GCM.
     static let gcmData =
         "sLGys7S1tre4ubq7JevT9Le1ER2PBGko5lQrxPVxNhm6lXKU0tQ94sExRqm5xW9c1RWtgx5n120e+kKrfZrLRLzS"
         + "ItXAPIi1aVLe6x9dPmTzmd3O7vbX+XtF2N+foeICIGjmL9XSfTK9ZTC37OYzapmBssMM48u2ljjIHx3tqtcn"
         + "1Buj0oiWsW2M8+QzosQcGvbKqtKCbhC7ORR613SCvxly90vi4BmBINTboGBsjsyuXXUJ7b8="
 }
 
-/// Returns an entropy source with fixed octets.
 func entropy(_ octets: [UInt8]) -> Entropy {
     Entropy { (count) throws(CipherError) in [UInt8](octets.prefix(count)) }
 }
 
-/// Returns the account of the test vectors.
+/// Account of the vectors.
 func alibaba(
     _ encryption: Alibaba.Encryption = .none,
     api: Alibaba.API = .v2,
@@ -69,7 +65,6 @@ func alibaba(
 }
 
 extension HTTPReply {
-    /// Creates a reply with any status.
     init(_ status: Int, _ body: String) {
         self.init(status: status, body: [UInt8](body.utf8))
     }

@@ -13,7 +13,7 @@ struct BaiduTests {
         vendor = try Baidu(account: "107080", secret: Secret("1234567890"))
     }
 
-    /// Returns the URL of a request made ten minutes before the expiry of the page's example.
+    /// URL of a request ten minutes before the expiry in the page's example.
     private func url(_ lookup: VendorQuery) throws -> String {
         try vendor.request(
             for: lookup,
@@ -101,7 +101,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("two spellings of one name are refused, and an unrequested name is an error")
+    @Test("two spellings of a name are refused, as is an unrequested name")
     func names() throws {
         let entry = #"{"ipv4":{"ip":["192.0.2.1"],"ttl":9}}"#
         #expect(throws: VendorError.unreadable(.member("data"))) {

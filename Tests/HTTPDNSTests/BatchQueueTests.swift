@@ -20,7 +20,7 @@ struct BatchQueueTests {
         batch?.questions.map { $0.name.text }
     }
 
-    @Test("the longest waiting name goes first, with others of the same families")
+    @Test("the oldest name goes first, with others of its families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -33,7 +33,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("clients take turns, whatever the number of their names, and do not share a call")
+    @Test("clients alternate, whatever the number of their names, and share no call")
     func turns() throws {
         var queue = BatchQueue()
         for number in 1...6 { queue.add(try question("a\(number)"), of: network(1)) }
@@ -47,7 +47,7 @@ struct BatchQueueTests {
         #expect(order == [["a1", "a2"], ["b1", "b2"], ["d"], ["a3", "a4"], ["a5", "a6"]])
     }
 
-    @Test("the client with the fewest calls in flight goes first, and one without share waits")
+    @Test("the client with the fewest calls goes first; a limited client waits")
     func fewest() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 8)
@@ -62,7 +62,7 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
     }
 
-    @Test("a name of several clients goes with the first of them, and only once")
+    @Test("a name of several clients is sent once, for the first of them")
     func common() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 4)
@@ -80,7 +80,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("one client can have half of the calls, the next one half of the others")
+    @Test("a client can have half of the calls, the next one half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),
@@ -99,7 +99,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("names of many clients that leave the queue do not stay in memory or in the way")
+    @Test("removed names of many clients leave no memory and no delay")
     func manyClients() throws {
         var queue = BatchQueue()
         for number in 0..<20_000 {
@@ -115,7 +115,7 @@ struct BatchQueueTests {
         #expect(queue.lineCount == 0)
     }
 
-    @Test("a removed name is not sent, and can be added again")
+    @Test("a removed name is not sent, and can return")
     func takenBack() throws {
         var queue = BatchQueue()
         let (first, second) = (try question("a"), try question("b"))
@@ -129,7 +129,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0)
     }
 
-    @Test("names that exceed the length limit together are sent separately")
+    @Test("names above the length limit are sent separately")
     func tooLong() throws {
         var queue = BatchQueue()
         let facts = try plainTencent().facts
@@ -142,7 +142,7 @@ struct BatchQueueTests {
         #expect(sizes == [5, 3])
     }
 
-    @Test("adding and removing names repeatedly does not grow the queue")
+    @Test("repeated additions and removals do not grow the queue")
     func bounded() throws {
         var queue = BatchQueue()
         let question = try question("a")

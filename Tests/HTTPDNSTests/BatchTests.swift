@@ -10,11 +10,10 @@ import Testing
 struct BatchTests {
     let world = Simulation()
 
-    /// The names of each call, in the order of the calls.
     @ServiceLoop
     private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }
 
-    /// Starts lookups of n1, n2, … in one turn of the loop.
+    /// Starts lookups of n1, n2, … in one iteration of the loop.
     @ServiceLoop
     private func begin(
         _ numbers: ClosedRange<Int>,
@@ -31,7 +30,7 @@ struct BatchTests {
         #expect(world.times == [0])
     }
 
-    @Test("with free call slots each name has its own call, so that none delays another")
+    @Test("with free calls each name has its own call")
     @ServiceLoop
     func apart() async throws {
         world.script = {
@@ -59,7 +58,7 @@ struct BatchTests {
         #expect(client.statistics.billableNames == 19)
     }
 
-    @Test("each name gets its own answer, and a missing name is empty")
+    @Test("each name gets its answer; a missing name is empty")
     @ServiceLoop
     func answers() async throws {
         world.script = { _ in
@@ -75,7 +74,7 @@ struct BatchTests {
         #expect(answers[2].answer.isEmpty)
     }
 
-    @Test("a failed call fails for each of its names")
+    @Test("a failed call fails all its names")
     @ServiceLoop
     func failure() async throws {
         world.script = { _ in .fail(.connect("refused")) }
@@ -90,7 +89,7 @@ struct BatchTests {
         #expect(world.sent.count == 2)
     }
 
-    @Test("at the limit of concurrent calls, names wait and are sent as a batch")
+    @Test("at the limit of calls, names wait and share a call")
     @ServiceLoop
     func full() async throws {
         world.servers([:])
@@ -111,7 +110,7 @@ struct BatchTests {
         #expect(client.statistics.inFlight == 0)
     }
 
-    @Test("a name still waiting at its deadline fails")
+    @Test("a queued name fails at its deadline")
     @ServiceLoop
     func queuedTooLong() async throws {
         let client = try world.client { $0.concurrentCalls = 1 }
@@ -151,7 +150,7 @@ struct BatchTests {
         #expect(world.sent.count == 1)
     }
 
-    @Test("a cancelled look-up leaves the queue, but a call in flight continues")
+    @Test("a cancelled look-up leaves the queue; a call in flight continues")
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])

@@ -3,12 +3,12 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Plays every sequence of up to eight events, and checks invariants after each event.
+/// Checks invariants after each event of every sequence of up to eight events.
 @Suite("Circuit breakers under every sequence of events")
 struct BreakerExplorationTests {
     private static let epoch = Instant(nanoseconds: 0)
 
-    /// Visits every state that up to eight events reach, each once, and returns their number.
+    /// Visits each reachable state once; returns their number.
     private func explore<State: Hashable, Event: CaseIterable>(
         from start: State,
         _: Event.Type,
@@ -33,7 +33,6 @@ struct BreakerExplorationTests {
 
     // MARK: - One server
 
-    /// An event of a server's circuit breaker.
     private enum ServerEvent: CaseIterable {
         case begin
         case oldestAnswered, newestAnswered, oldestLimited, newestLimited, newestLimitedLong
@@ -41,18 +40,18 @@ struct BreakerExplorationTests {
         case second, minute, network
     }
 
-    /// A circuit breaker, the attempts in flight, and an independent record of events.
+    /// Breaker, attempts in flight, and an independent record.
     private struct Server: Hashable {
         var breaker = Breaker()
         var underWay: [UInt64] = []
         var last: UInt64 = 0
         var time = Duration.zero
 
-        /// Attempts of `underWay` that began as probes while the breaker was open.
+        /// Attempts of `underWay` that are probes.
         var trials: Set<UInt64> = []
     }
 
-    /// Returns the state after `event`; nil if the event is impossible.
+    /// Returns the next state; nil if the event is impossible.
     private func follow(_ state: Server, _ event: ServerEvent) -> Server? {
         var state = state
         let now = Self.epoch + state.time
@@ -95,7 +94,6 @@ struct BreakerExplorationTests {
         return state
     }
 
-    /// Checks the invariants that hold after every event.
     private func check(
         _ state: Server,
         _ event: ServerEvent,
@@ -106,7 +104,7 @@ struct BreakerExplorationTests {
         let isTrial = judged.map { state.trials.contains($0) } ?? false
         let waiting = state.trials.subtracting(judged.map { [$0] } ?? [])
         guard let until = state.breaker.openUntil else {
-            // Only the answer to a probe or a network change closes it.
+            // Only an answer to a probe or a network change closes it.
             #expect(state.breaker.admits(at: now))
             if before.openUntil != nil {
                 let isAnswer = event == .oldestAnswered || event == .newestAnswered
@@ -114,28 +112,25 @@ struct BreakerExplorationTests {
             }
             return
         }
-        // Only a 429 opens it, for at most one minute unless the server sets a longer time.
+        // Only a 429 opens it, for at most one minute without `Retry-After`.
         let isLimited = [.oldestLimited, .newestLimited, .newestLimitedLong].contains(event)
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }
         #expect(until <= now + .seconds(90))
-        // No call is admitted during the pause. Then one probe is, and the next one only after its
-        // end.
+        // The pause admits no call, then one probe at a time.
         #expect(now >= until || !state.breaker.admits(at: now))
         #expect(waiting.count <= 1)
-        // The breaker never stays open forever: without a probe in flight, the end of the pause
-        // admits one.
+        // Without a probe in flight, the end of the pause admits one.
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
     }
 
-    @Test("a breaker after 429: eight events in any order break no invariant")
+    @Test("a breaker after 429 keeps its invariants in any order of eight events")
     func server() {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
 
     // MARK: - The account
 
-    /// An event of an account's circuit breaker.
     private enum AccountEvent: CaseIterable {
         case begin
         case oldestAccepted, newestAccepted, oldestRefused, newestRefused
@@ -143,19 +138,18 @@ struct BreakerExplorationTests {
         case minute, fiveMinutes, network, pause, resume
     }
 
-    /// An account's circuit breaker and the calls in flight; true marks a probe.
+    /// Breaker, and calls in flight (true for a probe).
     private struct Account: Hashable {
         var gate = AccountBreaker()
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True if a probe from before a network change or an operator's resume is in flight.
-        ///
-        /// Its end may admit one more call.
+        /// True if a probe from before a network change or a resume is in flight; its end may admit
+        /// one more call.
         var isBlurred = false
     }
 
-    /// Returns the state after `event`; nil if the event is impossible.
+    /// Returns the next state; nil if the event is impossible.
     private func follow(_ state: Account, _ event: AccountEvent) -> Account? {
         var state = state
         let now = Self.epoch + state.time
@@ -182,18 +176,17 @@ struct BreakerExplorationTests {
             default: if isTrial { state.gate.trialEnded() }
             }
         }
-        // These events discard a probe in flight.
+        // These events discard a probe.
         if state.underWay.contains(true), event != .begin { state.isBlurred = true }
         if !state.underWay.contains(true) { state.isBlurred = false }
         check(state, event, before)
         return state
     }
 
-    /// Checks the invariants that hold after every event.
     private func check(_ state: Account, _ event: AccountEvent, _ before: AccountBreaker) {
         let now = Self.epoch + state.time
         let gate = state.gate
-        // An operator's pause lasts until the operator resumes, and takes precedence.
+        // The operator's pause takes precedence until the resume.
         #expect(
             gate.isPausedByOperator
                 == (event == .pause || before.isPausedByOperator && event != .resume)
@@ -206,19 +199,17 @@ struct BreakerExplorationTests {
             #expect(gate.refusal(now: now) == nil)
             return
         }
-        // Only the vendor's refusal opens it, for five minutes.
+        // Only a refusal of the vendor opens it, for five minutes.
         let isRefused = event == .oldestRefused || event == .newestRefused
         #expect(before.denial != nil || isRefused)
         #expect(until <= now + ClientLimits.refusalPause)
-        // No call is admitted during the pause, then one probe.
         #expect(now >= until || gate.refusal(now: now) != nil)
         #expect(state.underWay.count { $0 } <= 1 || state.isBlurred)
-        // The breaker never stays open forever: without a probe in flight, the end of the pause
-        // admits one.
+        // Without a probe in flight, the end of the pause admits one.
         if !state.underWay.contains(true) { #expect(gate.refusal(now: until) == nil) }
     }
 
-    @Test("a breaker after a refusal: eight events in any order break no invariant")
+    @Test("a breaker after a refusal keeps its invariants in any order of eight events")
     func account() {
         #expect(explore(from: Account(), AccountEvent.self, follow) > 1_000)
     }

@@ -8,7 +8,7 @@ import Testing
 struct BreakerTests {
     private let epoch = Instant(nanoseconds: 0)
 
-    @Test("pauses double from 1 s to 1 min, and an answer resets them")
+    @Test("pauses double from 1 s to 1 min until an answer")
     func doubling() {
         var breaker = Breaker()
         var now = epoch
@@ -35,7 +35,7 @@ struct BreakerTests {
         #expect(breaker.openUntil == epoch + .seconds(600))
     }
 
-    @Test("concurrent refusals count once, and the longest pause applies")
+    @Test("concurrent 429s count once, with the longest pause")
     func together() {
         var breaker = Breaker()
         for number: UInt64 in 1...20 {
@@ -45,12 +45,12 @@ struct BreakerTests {
         breaker.limited(21, retryAfter: .seconds(9), last: 30, now: epoch)
         breaker.limited(22, retryAfter: .seconds(3), last: 30, now: epoch)
         #expect(breaker.openUntil == epoch + .seconds(9))
-        // The answer to an earlier call does not close it either.
+        // Started before the pause.
         breaker.answered(23)
         #expect(!breaker.admits(at: epoch))
     }
 
-    @Test("one probe passes at a time; a probe without result admits the next one")
+    @Test("one probe passes at a time, and the next one after a probe without result")
     func trial() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: nil, last: 1, now: epoch)

@@ -47,7 +47,7 @@ struct BudgetTests {
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
     }
 
-    @Test("a budget that only warns allows calls, and counts the excess")
+    @Test("a budget that warns allows calls, and counts the excess")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -59,7 +59,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("hedged requests are charged, and requests that reached no server are not")
+    @Test("hedged requests are charged, requests without a connection are not")
     @ServiceLoop
     func hedges() async throws {
         world.servers([1: .silence()])
@@ -73,7 +73,7 @@ struct BudgetTests {
         #expect(other.statistics.spentToday == 1)
     }
 
-    @Test("calls that end while connecting are free, however they end")
+    @Test("calls that end while connecting are free")
     @ServiceLoop
     func unsent() async throws {
         world.script = { _ in .silence(whileConnecting: true) }
@@ -83,7 +83,7 @@ struct BudgetTests {
         await world.advance(by: .seconds(5))
         #expect(client.statistics.tries == 4, "one per server, and the same for the probe")
         #expect(client.statistics.spentToday == 0)
-        // This call is cancelled by a network change.
+        // A network change cancels this call.
         _ = try world.begin(client, "other.example.com")
         await world.advance(by: .milliseconds(100))
         client.networkChanged()
@@ -93,7 +93,7 @@ struct BudgetTests {
         #expect(client.costliestNames(9).isEmpty)
     }
 
-    @Test("calls above the rate limit use the fallback until tokens are added")
+    @Test("calls above the rate use the fallback until time has passed")
     @ServiceLoop
     func pace() async throws {
         world.servers([:])
@@ -109,14 +109,14 @@ struct BudgetTests {
         await world.advance(by: .milliseconds(250))
         _ = try await world.lookUp(client, "one.example.com")
         _ = try await world.failure(client, "two.example.com")
-        // At most one second's worth of tokens accumulates.
+        // At most the calls of one second accumulate.
         await world.advance(by: .seconds(3_600))
         for name in 0..<4 { _ = try await world.lookUp(client, "m\(name).example.com") }
         _ = try await world.failure(client, "three.example.com")
         #expect(world.sent.count == 9)
     }
 
-    @Test("hedged requests and retries count toward the rate limit")
+    @Test("hedged requests and retries count toward the rate")
     @ServiceLoop
     func pacedHedges() async throws {
         world.servers([1: .silence()])
@@ -125,7 +125,7 @@ struct BudgetTests {
         #expect(world.asked.count == 1)
     }
 
-    @Test("a new client of the same account continues with the spent budget")
+    @Test("a new client of the same account keeps the spent budget")
     @ServiceLoop
     func pacedSuccession() async throws {
         world.servers([:])
@@ -155,7 +155,7 @@ struct BudgetTests {
         #expect(client.statistics.billableNames == 6, "costs survive the end of a call")
     }
 
-    @Test("each name of a batch is charged to its own route")
+    @Test("each name of a batch is charged to its route")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])
@@ -175,10 +175,10 @@ struct BudgetTests {
 
 @Suite("Daily budget")
 struct DailyBudgetTests {
-    /// A midnight in UTC.
+    /// Midnight in UTC.
     private let midnight: Int64 = 1_700_006_400
 
-    @Test("the day is that of UTC, and each day starts with a full budget")
+    @Test("a UTC day starts with a full budget")
     func days() {
         var budget = Budget(Budget.Rule(callsPerDay: 2))
         #expect(midnight % 86_400 == 0)
@@ -192,7 +192,7 @@ struct DailyBudgetTests {
         #expect(budget.exceeded == 1)
     }
 
-    @Test("a clock that is set back, even before 1970, does not block the budget")
+    @Test("a clock that is set back, even before 1970, blocks no call")
     func setBack() {
         var budget = Budget(Budget.Rule(callsPerDay: 1))
         #expect(budget.spend(wallSeconds: midnight) == true)
@@ -201,14 +201,14 @@ struct DailyBudgetTests {
         #expect(budget.spend(wallSeconds: -86_400) == false)
     }
 
-    @Test("the day ends at the next midnight in UTC, even before 1970")
+    @Test("a day ends at midnight in UTC, even before 1970")
     func dayEnd() {
         #expect(Budget.secondsLeft(wallSeconds: midnight - 1) == 1)
         #expect(Budget.secondsLeft(wallSeconds: midnight) == 86_400)
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
-    @Test("a refund never exceeds the amount spent")
+    @Test("a refund does not exceed the spent calls")
     func refund() {
         var budget = Budget(Budget.Rule(callsPerDay: 1))
         budget.refund()
@@ -229,7 +229,7 @@ struct DailyBudgetTests {
 
 @Suite("Most expensive names")
 struct CostTableTests {
-    @Test("a full table evicts the cheapest name, and reports the possible error")
+    @Test("a full table replaces the cheapest name, and reports the error")
     func full() throws {
         var table = CostTable(limit: 2)
         let names = try ["a", "b", "c"].map { try Name($0) }
@@ -250,7 +250,7 @@ struct CostTableTests {
         var table = CostTable(limit: 32)
         var truth: [Name: UInt64] = [:]
         for _ in 0..<20_000 {
-            // Small numbers are far more frequent than large ones.
+            // Small numbers are more frequent.
             let number = Int.random(
                 in: 0..<Int.random(in: 1...300, using: &generator),
                 using: &generator

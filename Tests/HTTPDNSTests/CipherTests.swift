@@ -41,9 +41,7 @@ struct CipherTests {
         #expect(try self.aes.open(aes) == [UInt8](text.plain.utf8))
     }
 
-    /// The page's example has a key of ten characters.
-    ///
-    /// DES uses the first eight.
+    /// The page's key has ten characters; DES uses eight.
     @Test(
         "published test vectors of other sources agree",
         arguments: [
@@ -62,7 +60,7 @@ struct CipherTests {
         #expect(des.vectorOctets == 0)
     }
 
-    @Test("every length up to three blocks survives a round trip", arguments: 0...48)
+    @Test("a round trip preserves texts of up to three blocks", arguments: 0...48)
     func roundTrip(count: Int) throws {
         let plain = [UInt8](repeating: 0x61, count: count)
         #expect(try des.open(try des.seal(plain, vector: [])) == plain)
@@ -83,7 +81,7 @@ struct CipherTests {
         }
     }
 
-    @Test("a ciphertext without its last block cannot be decrypted, as the padding is missing")
+    @Test("a ciphertext without its last block cannot be decrypted")
     func missingPadding() throws {
         let plain = [UInt8]("abcdefgh".utf8)
         let sealed = try des.seal(plain, vector: [])
@@ -109,7 +107,7 @@ struct CipherTests {
         }
     }
 
-    @Test("the error for a missing legacy module names the packages that contain it")
+    @Test("the error for a missing legacy module names its packages")
     func missingModule() throws {
         let error = try #require(throws: CipherError.self) {
             try DESECB(key: Secret("testkey1"), modules: "/nonexistent")
@@ -119,13 +117,13 @@ struct CipherTests {
         #expect(error.description.contains("libssl3"))
     }
 
-    @Test("DES does not change the process-wide library context")
+    @Test("DES leaves the process-wide library context unchanged")
     func contextUntouched() {
         #expect(OSSL_PROVIDER_available(nil, "legacy") == 0)
         #expect(OSSL_PROVIDER_available(nil, "default") == 1)
     }
 
-    @Test("failures leave no entry in the thread's OpenSSL error queue")
+    @Test("failures leave no error in OpenSSL's queue")
     func errorQueue() {
         ERR_clear_error()
         #expect(throws: CipherError.self) { try des.open([UInt8](repeating: 7, count: 8)) }
@@ -135,7 +133,7 @@ struct CipherTests {
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test("random octets have the requested number and differ each time")
+    @Test("random octets have the requested number and differ")
     func entropy() throws {
         let first = try Entropy.system.octets(16)
         #expect(first.count == 16)
@@ -146,7 +144,7 @@ struct CipherTests {
 
 @Suite("Hexadecimal text")
 struct HexadecimalTests {
-    @Test("hexadecimal digits are written in lower case and read in either")
+    @Test("digits are written in lower case and read in either")
     func cases() {
         #expect(Hexadecimal.encode([0x00, 0xAB, 0xFF]) == "00abff")
         #expect(Hexadecimal.decode([UInt8]("00aBFf".utf8)[...]) == [0x00, 0xAB, 0xFF])
@@ -161,14 +159,14 @@ struct HexadecimalTests {
 
 @Suite("Secrets are never printed")
 struct SecretTests {
-    /// Returns all text forms that Swift derives from a value.
+    /// All text forms of a value.
     private func texts(of value: some Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)
         return "\(value)" + String(reflecting: value) + dumped
     }
 
-    @Test("a secret is hidden in every text form")
+    @Test("no text form shows a secret")
     func secret() {
         let secret = Secret("hunter2hunter2hu")
         #expect(!texts(of: secret).contains("hunter2"))
@@ -183,7 +181,7 @@ struct SecretTests {
         #expect(!texts(of: try DESECB(key: Secret("hunter22"))).contains("hunter2"))
     }
 
-    @Test("vendors do not print keys and tokens, nor do optionals and arrays of them")
+    @Test("vendors, and optionals and arrays of them, do not print keys")
     func vendors() throws {
         let aes = try Tencent(key: Secret("hunter2hunter2hu"), id: 1, algorithm: .aes)
         let https = try Tencent(token: Secret("hunter2"))

@@ -6,13 +6,12 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Checks that clients with many names, or with names that no server answers, leave calls, budget and
-/// rate to others.
+/// Clients with many or unanswered names leave calls, budget and rate to others.
 @Suite("Clients that share a vendor")
 struct ClientShareTests {
     let world = Simulation()
 
-    /// Leaves names that begin with `dead` unanswered, and answers all others.
+    /// Answers all names except those that begin with `dead`.
     @ServiceLoop
     private func deadNames() {
         world.script = { request in
@@ -21,7 +20,7 @@ struct ClientShareTests {
         }
     }
 
-    /// Starts lookups of `count` names for a client.
+    /// Starts `count` lookups of a client.
     @ServiceLoop
     @discardableResult
     private func begin(
@@ -61,7 +60,7 @@ struct ClientShareTests {
         for one in burst { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a name that a client with a full line asks for first does not delay other clients")
+    @Test("a name in the full queue of another client is not delayed")
     @ServiceLoop
     func pinned() async throws {
         deadNames()
@@ -76,7 +75,7 @@ struct ClientShareTests {
         #expect(world.sent.count { namesAsked($0.request) == ["www.example.com"] } == 1)
     }
 
-    @Test("a client that joins a queued name without a lookup of its own brings its call")
+    @Test("a client that joins a queued name advances its call")
     @ServiceLoop
     func joins() async throws {
         deadNames()
@@ -90,7 +89,7 @@ struct ClientShareTests {
         #expect(client.statistics.queued == 498 || client.statistics.queued == 499)
     }
 
-    @Test("a queued name of a client without share fails at its deadline")
+    @Test("a queued name of a limited client fails at its deadline")
     @ServiceLoop
     func deadline() async throws {
         deadNames()
@@ -103,7 +102,7 @@ struct ClientShareTests {
 
     // MARK: - Budget
 
-    @Test("a client may spend three quarters of the budget, and others the rest")
+    @Test("a client may spend three quarters of the budget, others the rest")
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -130,7 +129,7 @@ struct ClientShareTests {
         _ = try await world.lookUp(client, "next.example.com", of: network(1))
     }
 
-    @Test("the only client of a day may spend the whole budget, and so may the daemon")
+    @Test("an only client may spend the whole budget, as may the daemon")
     @ServiceLoop
     func alone() async throws {
         world.servers([:])
@@ -148,7 +147,7 @@ struct ClientShareTests {
         }
     }
 
-    @Test("a budget that only warns has no shares")
+    @Test("a budget that only warns has no limit per client")
     @ServiceLoop
     func warns() async throws {
         world.servers([:])
@@ -159,7 +158,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a client that has spent its share goes with the next client")
+    @Test("a queued name of a client above its limit goes with the next client")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -174,7 +173,7 @@ struct ClientShareTests {
         for number in 0..<4 {
             _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
         }
-        // The hedged request of this call leaves too little for client 1.
+        // The hedged request leaves too little for client 1.
         let slow = try world.begin(client, "slow.example.com", of: network(3))
         await world.advance(by: .milliseconds(1))
         let own = try world.begin(client, "own.example.com", of: network(1))
@@ -190,7 +189,7 @@ struct ClientShareTests {
         _ = try await world.value(of: common).get()
     }
 
-    @Test("probes count toward the share of the client whose names raise the suspicion")
+    @Test("probes count for the client whose names raise the suspicion")
     @ServiceLoop
     func probes() async throws {
         deadNames()
@@ -205,7 +204,7 @@ struct ClientShareTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("many clients do not grow the table of a budget, and the largest stay in it")
+    @Test("many clients do not grow the table of a budget, which keeps the largest")
     func manyClients() {
         var budget = Budget(Budget.Rule(callsPerDay: 100_000))
         let askers = Array(repeating: network(0), count: 80_000) + (1...5_000).map { network($0) }
@@ -245,11 +244,11 @@ struct ClientShareTests {
             }
             await world.advance(by: .milliseconds(80))
         }
-        // The flood gets what others leave: nearly the whole rate.
+        // The client gets nearly the whole rate.
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 
-    @Test("the only client of a vendor may use the whole rate")
+    @Test("an only client may use the whole rate")
     @ServiceLoop
     func wholeRate() async throws {
         world.servers([:])

@@ -19,7 +19,7 @@ struct EndpointPoolAttemptPlanTests {
         )
     }
 
-    @Test("a plan wakes for each hedged request, and not when no server is left")
+    @Test("a plan wakes for each hedged request while a server is left")
     func wakes() {
         var course = course()
         #expect(course.begin(now: epoch) != nil)
@@ -30,7 +30,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == nil)
     }
 
-    @Test("after an error the next hedged request waits for the replacement server")
+    @Test("after an error the next hedged request waits for the new server")
     func errorThenHedge() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -39,7 +39,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == later + .milliseconds(300))
     }
 
-    @Test("a local error ends the call only if no attempt is left")
+    @Test("a local error ends a call without other attempts")
     func ours() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -48,7 +48,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == .end)
     }
 
-    @Test("a caller that joins can extend the call")
+    @Test("a joined caller can extend the call")
     func extending() {
         var course = course(within: .milliseconds(100))
         _ = course.begin(now: epoch)
@@ -57,13 +57,12 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
-    /// An event of a call.
     private enum Event: CaseIterable {
         case tick, hour, answeredFirst, answeredLast
         case serverFirst, serverLast, connection, account, ours
     }
 
-    /// A plan and an independent record of events.
+    /// Plan with an independent record.
     private struct State: Hashable {
         var course: AttemptPlan
         var running: [Int: SocketAddress] = [:]
@@ -74,7 +73,6 @@ struct EndpointPoolAttemptPlanTests {
         var answers = 0
     }
 
-    /// Records an action of the plan.
     private func apply(_ move: AttemptPlan.Move?, to state: inout State) {
         switch move {
         case .ask(let number, let server, let isFresh, let until):
@@ -95,7 +93,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(!state.course.isOver || state.course.wake == nil)
     }
 
-    /// Returns the state after `event`; nil if the event is impossible.
+    /// Returns the next state; nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = epoch + state.time

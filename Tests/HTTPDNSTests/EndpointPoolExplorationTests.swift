@@ -4,11 +4,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Plays every sequence of up to seven events, and checks invariants after each event.
+/// Checks invariants after each event of every sequence of up to seven events.
 ///
-/// A sequence is not extended if its final state equals an earlier one: same servers, attempts in
-/// flight, and remaining times. Only the order of numbers and instants matters, not their values.
-/// This reduces a quarter of a million states to about a tenth.
+/// A sequence ends at a state that equals an earlier one: same servers, attempts in flight, and
+/// remaining times. Only the order of numbers and instants matters.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
     private enum Event: CaseIterable {
@@ -19,35 +18,32 @@ struct EndpointPoolExplorationTests {
         case network, schedule
     }
 
-    /// A pool, the attempts in flight, and an independent record of events.
+    /// Pool, attempts in flight, and an independent record.
     private struct State {
         var pool: EndpointPool
         var underWay: [EndpointPool.Attempt] = []
         var time = Duration.zero
 
-        /// Consecutive confirmed failures of the current server, of attempts that began while it
-        /// was current.
+        /// Consecutive confirmed failures of the current server in its era.
         var row = 0
 
-        /// Unconfirmed failures since its latest answer or failed probe.
+        /// Unconfirmed failures since the latest answer or failed probe.
         var doubts = 0
 
-        /// Attempts that were in flight or ended when the current server last answered.
+        /// Attempts that began before the latest answer of the current server.
         var heard: Set<UInt64> = []
 
-        /// Number of the latest failed probe of the current server, if no answer came since.
+        /// Latest failed probe since the latest answer.
         var failedTrial: UInt64 = 0
 
-        /// Clears all failures of the current server.
         mutating func forget() {
             (row, doubts, heard, failedTrial) = (0, 0, [], 0)
         }
     }
 
-    /// The part of a state that determines the future.
+    /// Part of a state that determines the future.
     private struct Look: Hashable {
-        /// An endpoint, with numbers as positions among the attempts in flight; -1 for an ended
-        /// attempt.
+        /// Endpoint; numbers are positions among the attempts in flight, -1 for an ended attempt.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int
@@ -58,7 +54,7 @@ struct EndpointPoolExplorationTests {
             let pause: Pause?
         }
 
-        /// A breaker's pause, its remaining time, and the attempts that began before it.
+        /// Pause with its remaining time and the attempts before it.
         private struct Pause: Hashable {
             let left: Duration
             let next: Duration
@@ -66,7 +62,6 @@ struct EndpointPoolExplorationTests {
             let before: [Bool]
         }
 
-        /// An attempt in flight, and whether its result counts.
         private struct Attempt: Hashable {
             let server: SocketAddress
             let isOfThisEra: Bool
@@ -120,9 +115,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Records a broken invariant.
-    ///
-    /// `#expect` would be too slow for millions of checks.
+    /// Records a broken invariant; `#expect` is too slow for millions of checks.
     private func hold(_ isKept: Bool, _ promise: Comment) {
         if !isKept { Issue.record(promise) }
     }
@@ -136,7 +129,7 @@ struct EndpointPoolExplorationTests {
 
     private static let scheduled = ["192.0.2.7:1", "192.0.2.3:1"].compactMap { SocketAddress($0) }
 
-    /// Returns the state after `event`; nil if the event is impossible.
+    /// Returns the next state; nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = Self.epoch + state.time
@@ -177,13 +170,13 @@ struct EndpointPoolExplorationTests {
             case .unjudged: end(0, .unjudged)
             case .failed: end(0, .failed)
             case .suspected:
-                // A probe's own result causes no probe.
+                // A probe's result causes no probe.
                 guard !state.underWay[0].isTrial else { return nil }
                 end(0, .suspected)
             default: end(state.underWay.count - 1, .failed)
             }
         }
-        // The record is kept independently of the pool.
+        // This record does not depend on the pool.
         if let (attempt, outcome) = ended, attempt.server == current {
             note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }
@@ -192,7 +185,6 @@ struct EndpointPoolExplorationTests {
         return state
     }
 
-    /// Counts the end of an attempt on the current server.
     private func note(
         _ attempt: EndpointPool.Attempt,
         _ outcome: EndpointPool.Outcome,
@@ -215,7 +207,6 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Returns true if an attempt on `server` would be admitted.
     private func admits(
         _ pool: EndpointPool,
         _ server: SocketAddress,
@@ -225,7 +216,6 @@ struct EndpointPoolExplorationTests {
         return copy.begin(server, now: now) != nil
     }
 
-    /// Checks the invariants that hold after every event.
     private func check(
         _ state: State,
         _ event: Event,
@@ -293,7 +283,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    @Test("seven events in any order break no invariant")
+    @Test("seven events in any order keep the invariants")
     func explore() {
         let start = State(
             pool: EndpointPool(servers: Self.servers, failuresBeforeSwitch: Self.limit)

@@ -8,24 +8,23 @@ import Testing
 struct EndpointPoolTests {
     private let now = Instant(nanoseconds: 0)
 
-    /// Returns a pool of `count` servers that switches after three failures.
+    /// Pool that switches after three failures.
     private func pool(_ count: Int, failuresBeforeSwitch: Int = 3) throws -> EndpointPool {
         let servers = try (1...count).map { try server("192.0.2.\($0):443") }
         return EndpointPool(servers: servers, failuresBeforeSwitch: failuresBeforeSwitch)
     }
 
-    /// Returns the last digits of the servers of one call, in order; empty if none admits it.
+    /// Last digits of the servers of a call.
     private func order(_ pool: EndpointPool, after time: Duration = .zero) -> String {
         guard case .servers(let order) = pool.order(now: now + time) else { return "" }
         return order.map { String($0.host.suffix(1)) }.joined()
     }
 
-    /// Returns the last digits of the servers that a probe would call.
+    /// Last digits of the servers of a probe.
     private func trialOrder(_ pool: EndpointPool, after time: Duration = .zero) -> String {
         pool.trialOrder(now: now + time).map { String($0.host.suffix(1)) }.joined()
     }
 
-    /// Starts an attempt that must be admitted.
     private func begin(
         _ pool: inout EndpointPool,
         _ server: SocketAddress,
@@ -38,7 +37,7 @@ struct EndpointPoolTests {
         return attempt
     }
 
-    /// Makes attempts on the server with this last digit, all with the same outcome.
+    /// Makes attempts with one outcome on one server.
     @discardableResult
     private func attempt(
         _ pool: inout EndpointPool,
@@ -62,7 +61,7 @@ struct EndpointPoolTests {
         #expect(EndpointPool(servers: twice).servers.count == 2)
     }
 
-    @Test("address families alternate, starting with the current server's")
+    @Test("address families alternate, from the current server's on")
     func families() throws {
         let servers = try ["192.0.2.1", "192.0.2.2", "192.0.2.3", "[2001:db8::4]", "[2001:db8::5]"]
             .map { try server("\($0):443") }
@@ -83,7 +82,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "231")
     }
 
-    @Test("an answer resets the failures, even a late one")
+    @Test("an answer, even a late one, resets the failures")
     func success() throws {
         var pool = try pool(2)
         for _ in 0..<10 {
@@ -93,7 +92,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("failures of other servers, 429 and cancelled attempts do not change the current server")
+    @Test("failures of other servers, 429 and cancelled attempts cause no switch")
     func sticky() throws {
         var pool = try pool(3)
         #expect(try attempt(&pool, 2, .failed, times: 10).isEmpty)
@@ -102,7 +101,7 @@ struct EndpointPoolTests {
         #expect(pool.current == pool.primary)
     }
 
-    @Test("concurrent failures cause one switch, even if the switch returns to the same server")
+    @Test("concurrent failures cause one switch, even back to the same server")
     func together() throws {
         var pool = try pool(2)
         let server = pool.primary
@@ -114,7 +113,7 @@ struct EndpointPoolTests {
         #expect(attempts.suffix(25).compactMap { pool.end($0, .failed, now: now) }.isEmpty)
     }
 
-    @Test("after the last server comes the first, and a single server stays")
+    @Test("the first server follows the last one; a single server stays")
     func round() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         #expect(try (1...3).flatMap { try attempt(&pool, $0, .failed) }.count == 3)
@@ -124,7 +123,7 @@ struct EndpointPoolTests {
         #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("failures of clients' names count once a later probe has failed too")
+    @Test("failures of clients' names count once a later probe fails")
     func suspicions() throws {
         var pool = try pool(2)
         let early = try begin(&pool, pool.primary)
@@ -155,7 +154,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("when due, one probe at a time tries the first server")
+    @Test("one probe at a time tries the first server when due")
     func probe() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         try attempt(&pool, 1, .failed)
@@ -173,7 +172,7 @@ struct EndpointPoolTests {
         #expect(order(pool, after: .seconds(600)) == "123")
     }
 
-    @Test("a network change clears all failures, but keeps the current server")
+    @Test("a network change clears all failures, and keeps the current server")
     func network() throws {
         var pool = try pool(2)
         try attempt(&pool, 1, .failed, times: 3)
@@ -207,7 +206,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("an attempt on a removed server is not started, and its end has no effect")
+    @Test("a removed server gets no attempt, and its attempts have no effect")
     func gone() throws {
         var pool = try pool(1)
         let other = try server("192.0.2.7:443")

@@ -7,7 +7,6 @@ import Testing
 
 @Suite("DNS JSON: Google's format and variants")
 struct JSONAPITests {
-    /// Returns the URL and headers of a request.
     private func request(
         _ url: String,
         _ lookup: VendorQuery,
@@ -23,7 +22,7 @@ struct JSONAPITests {
         )
     }
 
-    /// Parses a body as the reply for `www.example.com`.
+    /// Parses a reply for `www.example.com`.
     private func read(_ body: String, families: Families = .v4) throws -> VendorAnswer {
         let answers = try DNSJSON(url: "https://dns.google/resolve").answers(
             to: lookup("www.example.com", families: families),
@@ -53,7 +52,7 @@ struct JSONAPITests {
         #expect(six.url == start + "name=www.example.com&type=AAAA")
     }
 
-    @Test("the query of the URL is sent, with its placeholders filled")
+    @Test("the query of the URL is sent with its placeholders filled")
     func templates() throws {
         let names = try lookup("www.example.com", families: .v6)
         #expect(
@@ -124,7 +123,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("an empty or overlong secret is refused", arguments: [0, 129])
+    @Test("an empty or too long secret is refused", arguments: [0, 129])
     func badSecrets(count: Int) {
         let secret = Secret([UInt8](repeating: 0x61, count: count))
         #expect(throws: DNSJSONSetupError.account) {
@@ -147,12 +146,11 @@ struct JSONAPITests {
 // MARK: - Replies
 
 extension JSONAPITests {
-    /// Returns a reply with `members` after the status.
     private func reply(_ members: String, status: Int = 0) -> String {
         #"{"Status":\#(status),"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,\#(members)}"#
     }
 
-    /// The question as Google and DNSPod return it.
+    /// Question of Google and DNSPod.
     private var question: String { #""Question":[{"name":"www.example.com.","type":1}]"# }
 
     @Test("addresses are returned")
@@ -174,7 +172,7 @@ extension JSONAPITests {
         #expect(answer.v6 == nil && answer.denial == nil)
     }
 
-    @Test("the question may be an object, as from AliDNS, or missing")
+    @Test("the question may be an object (AliDNS) or missing")
     func questionForms() throws {
         let record = #""Answer":[{"name":"www.example.com.","type":1,"TTL":5,"data":"192.0.2.1"}]"#
         for form in [
@@ -185,7 +183,7 @@ extension JSONAPITests {
         }
     }
 
-    @Test("CNAME chains are followed to the addresses, in any order, with the lowest TTL")
+    @Test("CNAME chains are followed in any order, with the lowest TTL")
     func aliases() throws {
         let answer = try read(
             reply(
@@ -202,7 +200,7 @@ extension JSONAPITests {
         #expect(answer.v4 == AddressSet(addresses: [try address("192.0.2.3")], ttl: 40))
     }
 
-    @Test("CNAME loops and overlong chains are refused")
+    @Test("CNAME loops and too long chains are refused")
     func aliasLoops() {
         let alias = { (from: String, to: String) in
             #"{"name":"\#(from).","type":5,"TTL":1,"data":"\#(to)."}"#
@@ -218,7 +216,7 @@ extension JSONAPITests {
         }
     }
 
-    @Test("NXDOMAIN and NODATA differ, and are cached for the TTL of the SOA record")
+    @Test("NXDOMAIN and NODATA have the TTL of the SOA record")
     func denials() throws {
         let soa = #"""
             ,"Authority":[{"name":"example.com.","type":6,"TTL":1799,
@@ -234,7 +232,7 @@ extension JSONAPITests {
         #expect(try read(reply(question + #","Answer":[]"#, status: 3)).denial == Denial(.nxDomain))
     }
 
-    @Test("a CNAME to a name that does not exist is NXDOMAIN, for the TTL of the CNAME")
+    @Test("a CNAME to a missing name is NXDOMAIN, with the CNAME's TTL")
     func aliasToNothing() throws {
         let answer = try read(
             reply(
@@ -268,7 +266,7 @@ extension JSONAPITests {
         #expect(error.verdict == .serverFailed && error.kind == .responseCode)
     }
 
-    @Test("only unusable addresses are neither an answer nor a denial")
+    @Test("unusable addresses alone are neither an answer nor a denial")
     func unusable() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"0.0.0.0"}]"#)
@@ -276,7 +274,7 @@ extension JSONAPITests {
         #expect(answer.isEmpty && answer.denial == nil && answer.dropped == 1)
     }
 
-    @Test("a lookup of both families has an IPv4 answer and an unknown IPv6 family")
+    @Test("a lookup of both families returns IPv4; IPv6 is unknown")
     func both() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"192.0.2.1"}]"#),

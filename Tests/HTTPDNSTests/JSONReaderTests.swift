@@ -3,7 +3,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A whole JSON value, for comparison.
 private indirect enum Tree: Equatable {
     case null
     case bool(Bool)
@@ -24,7 +23,7 @@ private indirect enum Tree: Equatable {
             self = .object(
                 Dictionary(uniqueKeysWithValues: members.map { ($0.key, Tree($0.value)) })
             )
-            // A lookup by key must return the listed member.
+            // A lookup by key returns the listed member.
             for (key, member) in members {
                 #expect(value[key].map(Tree.init) == (member.isNull ? nil : Tree(member)))
             }
@@ -36,7 +35,6 @@ private indirect enum Tree: Equatable {
 
 @Suite("JSON, RFC 8259")
 struct JSONReaderTests {
-    /// Parses `text`.
     private func read(_ text: String) throws -> Tree {
         Tree(try JSONReader.read([UInt8](text.utf8)))
     }
@@ -117,7 +115,7 @@ struct JSONReaderTests {
         #expect(throws: UnreadableReply.self) { try read(object(257)) }
     }
 
-    @Test("of 256 escaped keys each has its own text, and a duplicate of any of them is refused")
+    @Test("256 escaped keys are distinct, and a duplicate of any is refused")
     func escapedKeys() throws {
         let names = (0..<VendorLimits.maximumJSONMembers).map { number in
             let digits = String(number, radix: 16)
@@ -136,7 +134,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("8,192 values and keys are accepted, one more value is refused")
+    @Test("8,192 values and keys are accepted, one more is refused")
     func nodes() {
         func array(_ count: Int) -> String {
             "[" + Array(repeating: #"{"":0}"#, count: count).joined(separator: ",") + "]"
@@ -159,7 +157,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("more than 16 nesting levels are refused, for objects and arrays")
+    @Test("more than 16 nesting levels are refused")
     func depth() throws {
         func nested(_ count: Int) -> String {
             String(repeating: "[", count: count) + String(repeating: "]", count: count)
@@ -181,7 +179,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("damaged text is refused, or parsed to the values that it has")
+    @Test("damaged text is refused, or parsed to its values")
     func fuzz() {
         let seed = [UInt8](#"{"a":[1,-2.5e3,"\u00e9\n",null],"b":{"c":true,"d":"x y"}}"#.utf8)
         let alphabet = [UInt8](#"{}[]",:\0123456789.eEu-+ntf"#.utf8) + [0x80, 0xFF, 0x00]

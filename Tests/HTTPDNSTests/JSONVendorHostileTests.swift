@@ -5,15 +5,14 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A vendor with JSON replies, and the vendor's form of a hostile reply.
+/// Vendor with JSON replies, and its form of a hostile reply.
 struct HostileVendor: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable () throws -> any Vendor
 
-    /// Returns the reply with one list of IPv4 addresses; name and TTL are JSON.
+    /// Reply with IPv4 addresses; name and TTL are JSON.
     let body: @Sendable (_ name: String, _ addresses: String, _ ttl: String) -> String
 
-    /// A valid reply.
     var good: String { body(#""www.example.com""#, #"["192.0.2.1"]"#, "60") }
 
     static let all: [HostileVendor] = [
@@ -40,8 +39,7 @@ struct HostileVendor: Sendable, CustomTestStringConvertible {
 
 @Suite("JSON replies of hostile servers")
 struct JSONVendorHostileTests {
-    /// Parses a body as the reply for `www.example.com`; no statement about IPv4 is the error
-    /// "silent".
+    /// Parses a reply for `www.example.com`; without IPv4, the error is "silent".
     private func read(_ vendor: HostileVendor, _ body: String) throws -> VendorAnswer {
         try #require(
             try vendor.make().answers(to: lookup("www.example.com", families: .v4), in: ok(body))
@@ -82,7 +80,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("text that is no JSON object of the form is unreadable", arguments: HostileVendor.all)
+    @Test("text of another form is unreadable", arguments: HostileVendor.all)
     func unreadable(_ vendor: HostileVendor) throws {
         let good = vendor.good
         let bodies = [
@@ -121,7 +119,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("a TTL that is no whole number of 31 bits is unreadable", arguments: HostileVendor.all)
+    @Test("a TTL outside 31 bits is unreadable", arguments: HostileVendor.all)
     func ttl(_ vendor: HostileVendor) throws {
         for ttl in [
             "-1", "1.5", "60.0", "1e3", "2147483648", "4294967296", "99999999999999999999",
@@ -185,7 +183,7 @@ struct JSONVendorHostileTests {
         #expect(answer.v4?.dropped == 744)
     }
 
-    @Test("duplicates of an address are neither kept nor counted", arguments: HostileVendor.all)
+    @Test("duplicate addresses are neither kept nor counted", arguments: HostileVendor.all)
     func duplicates(_ vendor: HostileVendor) throws {
         let list = Array(repeating: #""192.0.2.1","192.0.2.2""#, count: 1_000)
             .joined(separator: ",")
@@ -211,7 +209,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("damaged replies are parsed within bounds or refused", arguments: HostileVendor.all)
+    @Test("damaged replies are parsed within limits or refused", arguments: HostileVendor.all)
     func fuzz(_ hostile: HostileVendor) throws {
         let vendor = try hostile.make()
         let seeds = [

@@ -7,15 +7,14 @@ import Testing
 
 @Suite("Damaged replies of Tencent")
 struct ReplyFuzzTests {
-    /// Seed texts that cover every form of the grammar.
+    /// Texts with every form of the grammar.
     private static let seeds: [[UInt8]] =
         (TencentReplies.documented + TencentReplies.fromTheKits + TencentReplies.lenient)
         .map { [UInt8]($0.body.utf8) } + TencentVectors.replies.map { [UInt8]($0.plain.utf8) }
 
-    /// Octets with a meaning in the grammar, and some without.
+    /// Octets with and without a meaning in the grammar.
     private static let alphabet = [UInt8]("0123456789abcf.:;,-|\n\r %\u{0}".utf8) + [0x80, 0xFF]
 
-    /// Damages `text` once.
     private func mutate(_ text: inout [UInt8], _ random: inout SeededGenerator) {
         let at = text.isEmpty ? 0 : Int.random(in: 0..<text.count, using: &random)
         switch UInt8.random(in: 0..<6, using: &random) {
@@ -28,7 +27,6 @@ struct ReplyFuzzTests {
         }
     }
 
-    /// Checks the invariants of all answers.
     private func check(_ answers: [VendorAnswer], to lookup: VendorQuery) {
         #expect(answers.map(\.name) == lookup.names)
         for answer in answers {
@@ -44,7 +42,7 @@ struct ReplyFuzzTests {
         }
     }
 
-    @Test("text is parsed within bounds or refused", arguments: [Families.v4, .v6, .both])
+    @Test("text is parsed within limits or refused", arguments: [Families.v4, .v6, .both])
     func plain(families: Families) throws {
         let vendor = try plainTencent()
         let lookups = [

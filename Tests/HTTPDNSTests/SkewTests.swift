@@ -52,7 +52,7 @@ struct SkewTests {
         #expect(repair(600, vendor: 1_000) == .sign(0))
     }
 
-    /// Returns the correction for a request signed with `used` when our clock shows 1000.
+    /// Correction of a request signed with `used` at local time 1000.
     private func repair(
         _ used: Int64,
         vendor: Int64,
@@ -68,7 +68,7 @@ struct SkewTests {
         )
     }
 
-    @Test("an offset of up to a day is corrected over TLS, up to ten minutes without TLS")
+    @Test("the largest correction is a day over TLS, ten minutes without")
     func bounds() {
         for (usesTLS, limit) in [(true, 86_400), (false, 600)] as [(Bool, Int64)] {
             for sign: Int64 in [1, -1] {
@@ -79,14 +79,14 @@ struct SkewTests {
         }
     }
 
-    @Test("after ten minutes one call has no offset; if accepted, the offset is dropped")
+    @Test("after ten minutes one call omits the offset; its acceptance drops the offset")
     func retest() {
         let epoch = Instant(nanoseconds: 0)
         var skew = ClockSkew()
         skew.repaired(with: 300, at: epoch)
         #expect(skew.next(at: epoch + .seconds(599)) == (300, false))
         #expect(skew.next(at: epoch + .seconds(600)) == (0, true))
-        // One request at a time tries without the offset.
+        // One request at a time omits the offset.
         #expect(skew.next(at: epoch + .seconds(600)) == (300, false))
         skew.accepted(with: 300)
         #expect(skew.offset == 300)
@@ -94,7 +94,7 @@ struct SkewTests {
         #expect(skew.offset == nil)
     }
 
-    @Test("a refused offset is reported once until the vendor accepts a request")
+    @Test("a refused offset is reported once until an accepted request")
     func refusedOffset() {
         var skew = ClockSkew()
         let news = [skew.refused(90_000), skew.refused(90_001)]
@@ -113,7 +113,7 @@ struct SkewTests {
         #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
-    @Test("only an accepted request makes an offset the default")
+    @Test("only an accepted request stores an offset")
     func kept() {
         var skew = ClockSkew()
         #expect(skew.offset == nil)

@@ -5,22 +5,20 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Returns the server of all codec tests.
+/// Server of all codec tests.
 func server(_ text: String = "192.0.2.1:80") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }
 
-/// Returns an IP address from a literal.
 func address(_ text: String) throws -> IPAddress {
     try #require(IPAddress(text))
 }
 
-/// Returns a lookup of `names`.
 func lookup(_ names: String..., families: Families = .both) throws -> VendorQuery {
     VendorQuery(names: try names.map { try Name($0) }, families: families)
 }
 
-/// Returns the account of the test vectors, in the channel `aes` or `des`.
+/// Account of the vectors, in the channel `aes` or `des`.
 func sealedTencent(
     _ algorithm: Tencent.Channel,
     clientSubnetForm: Tencent.ClientSubnetForm = .encrypted,
@@ -36,17 +34,16 @@ func sealedTencent(
     )
 }
 
-/// Returns an account in the channel `https`, which has plain text replies.
+/// Account in the channel `https`, with plain replies.
 func plainTencent() throws -> Tencent {
     try Tencent(token: Secret("987654321"), id: 12345)
 }
 
-/// Returns a reply with status 200.
 func ok(_ body: String) -> HTTPReply {
     HTTPReply(status: 200, body: [UInt8](body.utf8))
 }
 
-/// The fixed vector of the test vectors in place of random octets.
+/// Vector of the test vectors.
 let fixedEntropy = Entropy { (count) throws(CipherError) in
     [UInt8](TencentVectors.requestVector.prefix(count))
 }

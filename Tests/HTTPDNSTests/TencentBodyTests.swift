@@ -32,7 +32,7 @@ struct TencentBodyTests {
                 try vendor.answers(to: question, in: ok(body))
             }
         }
-        // TLS prevents forgery, so the same reply is accepted.
+        // TLS prevents forgery.
         #expect(throws: Never.self) { try plainTencent().answers(to: question, in: ok(text.plain)) }
     }
 
@@ -53,7 +53,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("hexadecimal digits of either case, and line ends after them, are accepted")
+    @Test("hexadecimal digits of either case and final line ends are accepted")
     func forgivingHexadecimal() throws {
         let text = try TencentVectors.reply("S5")
         let question = try lookup("cloud.tencent.com", families: .v4)
@@ -63,7 +63,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("a body that is not hexadecimal is unreadable")
+    @Test("other text is unreadable")
     func notHexadecimal() throws {
         let odd = String(try TencentVectors.reply("S5").des.dropLast())
         for body in [odd, "<html></html>", "cloud.tencent.com.:2.3.3.4,120", "zz"] {
@@ -79,7 +79,7 @@ struct TencentBodyTests {
     func undecryptable() throws {
         let question = try lookup("example.com")
         let vector = Hexadecimal.encode(TencentVectors.replyVector)
-        // No whole block; the vector alone; a block of invalid padding; the page's sample reply.
+        // No whole block; the vector alone; invalid padding; the page's sample.
         for body in ["00", "0011223344556677aa", vector, vector + vector] {
             #expect(throws: VendorError.undecryptable) {
                 try sealedTencent(.aes).answers(to: question, in: ok(body))
@@ -104,7 +104,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("a body of 8 KiB is accepted, a larger one refused")
+    @Test("8 KiB are accepted, one more octet is refused")
     func bodyLimit() throws {
         let question = try lookup("example.com", families: .v4)
         let start = "example.com.:192.0.2.1,60|"

@@ -4,12 +4,12 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Attacks on the path, without the key but with some known plain text.
+/// Attacks on the path with known plain text, without the key.
 @Suite("Forged replies of Tencent's encrypted channels")
 struct TencentForgeryTests {
     private static let block = 16
 
-    /// A ciphertext and its plain text, as known to the attacker.
+    /// Ciphertext with known plain text.
     private struct Heard {
         let plain: [UInt8]
         let sealed: [UInt8]
@@ -20,7 +20,7 @@ struct TencentForgeryTests {
             sealed = try cipher.seal(self.plain, vector: TencentVectors.replyVector)
         }
 
-        /// Returns the block cipher's decryption of the block at `index`, before CBC chaining.
+        /// Decrypted block before CBC chaining.
         func decrypted(_ index: Int) -> [UInt8] {
             let start = index * block
             return (0..<block).map { plain[start + $0] ^ sealed[start + $0] }
@@ -41,15 +41,14 @@ struct TencentForgeryTests {
         return octets + [UInt8](repeating: UInt8(rest), count: rest)
     }
 
-    /// Returns a forgery of `heard` whose first block decrypts to `first`, with or without the
-    /// following blocks.
+    /// Forgery with a chosen first block, and the following blocks if given.
     private static func forged(_ heard: Heard, first: [UInt8], rest: ArraySlice<UInt8> = [])
         -> String
     {
         Hexadecimal.encode(xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest)
     }
 
-    @Test("one known block does not suffice to forge an answer for another name")
+    @Test("one known block does not forge an answer for another name")
     func oneBlock() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -62,7 +61,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("chosen blocks with unknown text between them are no answer")
+    @Test("chosen blocks with unknown text between them are refused")
     func chosenBlocks() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -78,7 +77,7 @@ struct TencentForgeryTests {
         #expect(throws: VendorError.self) { try vendor.answers(to: question, in: ok(body)) }
     }
 
-    @Test("a forged first block does not change the service's servers")
+    @Test("a forged first block does not change the servers")
     func conf() throws {
         let heard = try Heard("log:0|domain:0|ip:119.29.29.98;119.28.28.98|ttl:60")
         let vendor = try sealedTencent(.aes)
@@ -94,7 +93,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("an encrypted TTL beyond a week is refused, one of a week is accepted")
+    @Test("an encrypted TTL may be up to a week")
     func ttl() throws {
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.example.com", families: .v4)
@@ -107,7 +106,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("each vendor kind reports correctly whether it detects forged answers")
+    @Test("each vendor kind reports whether it detects forgery")
     func protection() throws {
         let key = Secret(TencentVectors.aesKey)
         #expect(try plainTencent().facts.isProtected)

@@ -3,17 +3,16 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A body, its lookup, and the expected answer.
 struct ReplyCase: Sendable, CustomTestStringConvertible {
     let label: String
     var name = "cloud.tencent.com"
     var families = Families.both
     let body: String
-    /// Expected IPv4 addresses and TTL; nil if the reply has no statement about IPv4.
+    /// Expected addresses and TTL; nil without a statement about IPv4.
     var v4: Expected? = nil
     var v6: Expected? = nil
 
-    /// Addresses, in order, with the TTL if there are any.
+    /// Addresses with their TTL.
     struct Expected: Sendable {
         let addresses: [String]
         let ttl: UInt32
@@ -27,9 +26,8 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { label }
 }
 
-/// Documented and possible replies of the vendor.
 enum TencentReplies {
-    /// The examples of the vendor's pages 379/95497 and 379/95498.
+    /// Examples of pages 379/95497 and 379/95498.
     static let documented: [ReplyCase] = [
         ReplyCase(
             label: "addresses only",
@@ -95,9 +93,9 @@ enum TencentReplies {
         ),
     ]
 
-    /// The examples in the source and tests of the vendor's Android and iOS SDKs.
+    /// Examples in the source and tests of the vendor's SDKs.
     ///
-    /// Their IPv6 addresses have 2001:db8::/32 in place of the Teredo prefix 2001::/32 (RFC 4380).
+    /// 2001:db8::/32 replaces their Teredo prefix 2001::/32 (RFC 4380).
     static let fromTheKits: [ReplyCase] = [
         ReplyCase(
             label: "Android, A",

@@ -7,12 +7,11 @@ import Testing
 
 @Suite("Tencent's replies, pages 379/95497 and 379/95498")
 struct TencentReplyTests {
-    /// Parses `body` as the reply to a lookup, in the plain channel.
     private func read(_ body: String, _ lookup: VendorQuery) throws -> [VendorAnswer] {
         try plainTencent().answers(to: lookup, in: ok(body))
     }
 
-    /// Parses `body` as the reply for one name.
+    /// Parses a reply for one name.
     private func readOne(
         _ body: String,
         _ families: Families = .both,
@@ -23,7 +22,6 @@ struct TencentReplyTests {
         return try #require(answers.first)
     }
 
-    /// Compares one family with the expected one.
     private func expect(_ set: AddressSet?, _ expected: ReplyCase.Expected?) throws {
         #expect((set == nil) == (expected == nil))
         guard let set, let expected else { return }
@@ -47,14 +45,14 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("forms on which the sources disagree are all accepted", arguments: TencentReplies.lenient)
+    @Test("disputed forms are all accepted", arguments: TencentReplies.lenient)
     func lenient(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
         try expect(answer.v6, reply.v6)
     }
 
-    @Test("the answer has the name in the client's spelling")
+    @Test("the answer has the client's spelling of the name")
     func nameAsAsked() throws {
         let answer = try readOne("example.com.:192.0.2.1,60-0", name: "Example.COM")
         #expect(answer.name.text == "Example.COM")
@@ -64,7 +62,7 @@ struct TencentReplyTests {
 // MARK: - Batches
 
 extension TencentReplyTests {
-    @Test("the documented batch is returned in the order of the names")
+    @Test("a batch has the order of the names")
     func batch() throws {
         let body = try TencentVectors.reply("S6").plain
         let names = try lookup(
@@ -79,7 +77,7 @@ extension TencentReplyTests {
         #expect(answers.allSatisfy { $0.v4?.addresses.count == 3 && $0.v6 == nil })
     }
 
-    @Test("a client address may be on every line")
+    @Test("each line may have a client address")
     func clientOnEveryLine() throws {
         let answers = try read(
             "domain1.com:1.1.1.1,60|1.2.3.4\ndomain2.com:2.2.2.2,120|5.6.7.8",
@@ -165,7 +163,7 @@ extension TencentReplyTests {
         #expect(try readOne("|192.0.2.99").isEmpty)
     }
 
-    @Test("text that is not UTF-8 is unreadable, and does not trap")
+    @Test("text that is not UTF-8 is unreadable")
     func notUTF8() throws {
         let reply = HTTPReply(status: 200, body: [0xFF, 0xFE, 0x80, 0x3A, 0xC3])
         #expect(throws: VendorError.unreadable(.noRecord)) {
@@ -181,7 +179,7 @@ extension TencentReplyTests {
         #expect(answers[0].v4?.addresses == [try address("192.0.2.1")])
     }
 
-    @Test("an invalid address is dropped and counted, and the valid ones stay")
+    @Test("an invalid address is dropped alone")
     func oneBad() throws {
         let answer = try readOne("192.0.2.1;oops;2001:db8::1;192.0.2.2,60-0")
         #expect(answer.v4?.addresses == [try address("192.0.2.1"), try address("192.0.2.2")])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Tencent's request, pages 379/95497 and 379/95498")
 struct TencentRequestTests {
-    /// The time of requests that expire, in seconds.
+    /// Seconds since 1970.
     private let now: Int64 = 1_700_000_000
 
     private func url(
@@ -28,7 +28,7 @@ struct TencentRequestTests {
         return request.url
     }
 
-    @Test("the DES channel encrypts the name and names its algorithm")
+    @Test("DES encrypts the name and names its algorithm")
     func des() throws {
         #expect(
             try url(sealedTencent(.des), lookup("www.qq.com"))
@@ -37,7 +37,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("the AES channel sends the vector before the encrypted name")
+    @Test("AES sends the vector before the encrypted name")
     func aes() throws {
         #expect(
             try url(sealedTencent(.aes), lookup("www.qq.com"))
@@ -47,7 +47,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("the HTTPS channel sends the plain name, with the token")
+    @Test("HTTPS sends the plain name and the token")
     func https() throws {
         #expect(
             try url(plainTencent(), lookup("www.qq.com"), at: "119.29.29.99:443")
@@ -56,7 +56,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("the id is optional in the channel https")
+    @Test("the id is optional with https")
     func httpsWithoutID() throws {
         let vendor = try Tencent(token: Secret("987654321"))
         let url = try url(vendor, lookup("www.qq.com"), at: "119.29.29.99:443")
@@ -92,7 +92,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("an account with theft protection sends names that expire in ten minutes")
+    @Test("with anti-theft protection, names expire in ten minutes")
     func expiry() throws {
         let names = try lookup("cloud.tencent.com", "www.qq.com", "www.dnspod.cn")
         let one = try #require(TencentVectors.requests.first { $0.label == "R4" })
@@ -176,7 +176,7 @@ struct TencentRequestTests {
         #expect(try url(plainTencent(), lookup("www.qq.com"), at: server).hasPrefix(start))
     }
 
-    @Test("a TLS name replaces the server's address in the URL, not the address connected to")
+    @Test("a TLS name replaces the server's address in the URL only")
     func tlsName() throws {
         let vendor = try Tencent(token: Secret("1"), tlsName: try Name("httpdns.example.com"))
         #expect(
@@ -189,7 +189,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("characters that end a parameter value are escaped (RFC 3986 §2.1)")
+    @Test("special characters of a value are escaped (RFC 3986 §2.1)")
     func escapes() {
         var query = QueryWriter()
         query.append("token", "a&b=c d%+#/?é")
@@ -197,7 +197,7 @@ struct TencentRequestTests {
         #expect(query.text == "token=a%26b%3Dc%20d%25%2B%23%2F%3F%C3%A9&dn=a-b_c.example,~;:")
     }
 
-    @Test("an account id is positive and fits 32 bits", arguments: [0, -1, 2_147_483_648])
+    @Test("an id is positive and fits 32 bits", arguments: [0, -1, 2_147_483_648])
     func badID(id: Int) {
         #expect(throws: TencentSetupError.id) {
             try Tencent(token: Secret("1"), id: id)
@@ -229,7 +229,7 @@ struct TencentRequestTests {
         #expect(try sealedTencent(.des).facts.defaultPort == 80)
     }
 
-    @Test("each region has servers and start-up servers for its channels only")
+    @Test("each region has servers for its channels only")
     func regions() {
         for region in Tencent.Region.allCases {
             for channel in Tencent.Channel.allCases {

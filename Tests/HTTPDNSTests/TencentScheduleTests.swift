@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Tencent's service addresses, page 379/116336")
 struct TencentScheduleTests {
-    /// Parses a body of the channel https, from a server of this scope.
+    /// Parses a reply of the channel https.
     private func read(
         _ body: String,
         from scheduler: String = "192.0.2.89:443"
@@ -35,7 +35,7 @@ struct TencentScheduleTests {
         #expect(told.validFor == .seconds(3600))
     }
 
-    @Test("a reply of the channel https is parsed, with that channel's port")
+    @Test("a reply of the channel https has its port")
     func https() throws {
         let told = try read(
             "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n",
@@ -92,7 +92,7 @@ struct TencentScheduleTests {
         #expect(try read("ip:\(list)|ttl:5").servers.count == VendorLimits.maximumServers)
     }
 
-    @Test("a wrong key, a wrong status and an invalid body are distinguished")
+    @Test("wrong key, status and body are distinguished")
     func errors() throws {
         let vendor = try sealedTencent(.aes)
         #expect(throws: VendorError.unreadable(.notHexadecimal)) {
@@ -106,7 +106,7 @@ struct TencentScheduleTests {
         }
     }
 
-    @Test("a batch has at most eight names, and is bounded by its length")
+    @Test("number and length of names limit a batch")
     func batch() throws {
         let facts = try plainTencent().facts
         #expect(facts.maximumNames == 8)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A text and its ciphertexts.
 struct SealedText: Sendable, CustomTestStringConvertible {
     let label: String
     let plain: String
@@ -10,21 +9,21 @@ struct SealedText: Sendable, CustomTestStringConvertible {
     var testDescription: String { label }
 }
 
-/// Test vectors for the ciphers of Tencent Cloud's page 379/95499, "AES/DES encryption".
+/// Test vectors for the ciphers of page 379/95499.
 ///
-/// Computed with python-cryptography and checked with openssl(1). The keys are those of the
-/// vendor's unit tests. The DES vector of the page is in `CipherTests`.
+/// Computed with python-cryptography and checked with openssl(1); the keys are those of the
+/// vendor's unit tests.
 enum TencentVectors {
     static let desKey = "testkey1"
     static let aesKey = "1234567890123456"
 
-    /// The vector of the requests: 000102…0e0f.
+    /// Vector of the requests: 000102…0e0f.
     static let requestVector = [UInt8](0x00...0x0F)
 
-    /// The vector of the replies: f0f1…feff.
+    /// Vector of the replies: f0f1…feff.
     static let replyVector = [UInt8](0xF0...0xFF)
 
-    /// Encrypted texts of requests: names, batches, names that expire, subnets, whole blocks.
+    /// Requests: names, batches, names with expiry, subnets, whole blocks.
     static let requests: [SealedText] = [
         SealedText(
             label: "R1",
@@ -89,7 +88,7 @@ enum TencentVectors {
         ),
     ]
 
-    /// Encrypted texts of replies, in the forms of pages 379/95497 and 379/116336.
+    /// Replies in the forms of pages 379/95497 and 379/116336.
     static let replies: [SealedText] = [
         SealedText(
             label: "S1",

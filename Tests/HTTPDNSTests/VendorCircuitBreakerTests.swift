@@ -10,7 +10,7 @@ struct VendorCircuitBreakerTests {
     private let epoch = Instant(nanoseconds: 0)
     private let world = Simulation()
 
-    @Test("clients' timeouts count once a later probe has timed out too")
+    @Test("timeouts of clients count once a later probe times out")
     func confirmed() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.lasted(since: epoch)
@@ -22,7 +22,7 @@ struct VendorCircuitBreakerTests {
         #expect(!silence.isSilent)
     }
 
-    @Test("attempts before the probe count; later ones need another probe")
+    @Test("a probe confirms earlier attempts only")
     func order() {
         var silence = VendorCircuitBreaker(limit: 2)
         silence.confirmed(since: epoch + .seconds(1))
@@ -33,7 +33,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("attempts that began before the latest reply do not count")
+    @Test("attempts from before the latest reply do not count")
     func receivedSince() {
         var silence = VendorCircuitBreaker(limit: 1)
         silence.heard(at: epoch + .seconds(1))
@@ -45,7 +45,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("an answered probe, and each failed one beyond the burst, is followed by a pause")
+    @Test("a pause follows an answered probe, and failed probes beyond the burst")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []
@@ -73,7 +73,7 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
-    @Test("a server that refuses or reports an error is not unresponsive")
+    @Test("a server that reports an error is not unresponsive")
     @ServiceLoop
     func loud() async throws {
         world.servers([1: .silence(), 2: .fail(.connect("refused"))])

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientAccountTests {
     let world = Simulation()
 
-    /// Returns a refusal with the `Date` of a clock that is `seconds` ahead of ours.
+    /// Refusal with the `Date` of a clock that is `seconds` ahead.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])
@@ -21,7 +21,7 @@ struct VendorClientAccountTests {
         return .reply(reply, after: .zero)
     }
 
-    /// A vendor that accepts signatures of its own time, which is `ahead` of ours.
+    /// Vendor whose clock is `ahead`, and which accepts only signatures of its time.
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in
@@ -70,14 +70,14 @@ struct VendorClientAccountTests {
         await world.advance(by: .milliseconds(10))
         #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
         _ = try await world.value(of: trial).get()
-        // The daemon's own probe, and the call of the client that found it due.
+        // The probe, and the client's call that found the probe due.
         #expect(world.asked.count == 2)
         #expect(world.trials.count == 2)
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a refused probe starts a new pause; a probe with another failure admits the next one")
+    @Test("a refused probe starts a new pause; another failure admits the next probe")
     @ServiceLoop
     func trial() async throws {
         world.script = { _ in self.refusal() }
@@ -109,7 +109,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("when the stored offset fails, it is learned again")
+    @Test("an offset that no longer works is replaced")
     @ServiceLoop
     func skewAgain() async throws {
         let client = try world.client(vendor: ClockedVendor())
@@ -121,7 +121,7 @@ struct VendorClientAccountTests {
         #expect(world.sent.count == 6)
     }
 
-    @Test("a refusal without clock offset is not signed again, and stores nothing")
+    @Test("a refusal without clock offset is not repeated")
     @ServiceLoop
     func noSkew() async throws {
         world.script = { _ in self.refusal(ahead: 0) }
@@ -166,7 +166,7 @@ struct VendorClientAccountTests {
         #expect(requests.map(isAccepted).suffix(2) == [true, false])
     }
 
-    @Test("after 429 a server is skipped for its Retry-After, and the others are called")
+    @Test("after 429 a server is skipped for its Retry-After")
     @ServiceLoop
     func limited() async throws {
         var reply = HTTPReply(status: 429, body: [])
@@ -184,7 +184,7 @@ struct VendorClientAccountTests {
         #expect(world.hosts.last == "1")
     }
 
-    @Test("if all servers answer 429, calls fail immediately until one may be probed")
+    @Test("if all servers answer 429, calls fail until one may be probed")
     @ServiceLoop
     func allLimited() async throws {
         world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
@@ -203,7 +203,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a paused vendor is not called until it is resumed; calls in flight continue")
+    @Test("a paused vendor is not called; calls in flight continue")
     @ServiceLoop
     func operatorPause() async throws {
         world.servers([:])
@@ -219,7 +219,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("an operator's resume ends a vendor's refusal too")
+    @Test("a resume also ends a refusal")
     @ServiceLoop
     func resume() async throws {
         world.script = { _ in self.refusal() }

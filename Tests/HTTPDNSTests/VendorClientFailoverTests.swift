@@ -10,7 +10,7 @@ import Testing
 struct VendorClientFailoverTests {
     let world = Simulation()
 
-    /// A refused connection: it fails immediately and costs nothing.
+    /// Refused connection: fails immediately and costs nothing.
     private static let refused = Simulation.Step.fail(.connect("refused"))
 
     @Test(
@@ -33,7 +33,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 0])
     }
 
-    @Test("an observer gets each failure and the server called next")
+    @Test("an observer gets each failure and the next server")
     @ServiceLoop
     func told() async throws {
         let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
@@ -59,7 +59,7 @@ struct VendorClientFailoverTests {
         )
     }
 
-    @Test("after 300 ms without reply the next server is called too, and the first answer wins")
+    @Test("after 300 ms the next server is called too; the first answer wins")
     @ServiceLoop
     func hedge() async throws {
         world.servers([1: .silence()])
@@ -69,7 +69,7 @@ struct VendorClientFailoverTests {
         #expect(reply.duration == .milliseconds(320))
         #expect(reply.server == (try server("192.0.2.2:443")))
         #expect(client.statistics.hedges == 1)
-        // A slow server is not failed before its own timeout.
+        // A slow server does not fail before its timeout.
         #expect(client.statistics.servers[0].failures == 0)
         await world.advance(by: .milliseconds(1_679))
         #expect(client.statistics.servers[0].failures == 0)
@@ -77,7 +77,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers[0].failures == 1)
     }
 
-    @Test("a slow server that answers first wins, and its rival is not marked failed")
+    @Test("a slow server that answers first wins, and the other is not failed")
     @ServiceLoop
     func slow() async throws {
         world.servers([
@@ -91,7 +91,6 @@ struct VendorClientFailoverTests {
         #expect(world.hosts == "12")
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
         #expect(client.statistics.successes == 1)
-        // Both requests were sent, so both are billed.
         #expect(client.statistics.billable == 2)
     }
 
@@ -104,7 +103,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 300, 300])
     }
 
-    @Test("no attempt exceeds its timeout, none the deadline of the call")
+    @Test("no attempt exceeds its timeout or the call's deadline")
     @ServiceLoop
     func deadline() async throws {
         let client = try world.client(servers: 5)
@@ -116,7 +115,7 @@ struct VendorClientFailoverTests {
         #expect(failure.tries.count == 5)
     }
 
-    @Test("each server is tried once, and the last error is the reason")
+    @Test("each server is tried once; the last error is the reason")
     @ServiceLoop
     func allFail() async throws {
         world.script = { .fail(digit($0) == 1 ? .connect("refused") : .tls("expired")) }
@@ -129,7 +128,7 @@ struct VendorClientFailoverTests {
         )
     }
 
-    @Test("after three consecutive failures the next server becomes current")
+    @Test("three consecutive failures make the next server current")
     @ServiceLoop
     func switching() async throws {
         world.servers([1: Self.refused])
@@ -140,7 +139,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers.map(\.isCurrent) == [false, true])
     }
 
-    @Test("timeouts that every call hedges also change the current server")
+    @Test("timeouts of hedged calls change the current server")
     @ServiceLoop
     func silentSwitch() async throws {
         world.servers([1: .silence(reused: true)])
@@ -163,7 +162,7 @@ struct VendorClientFailoverTests {
         await world.advance(by: .seconds(599))
         #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
         await world.advance(by: .seconds(1))
-        // The call of a client does not wait for the probe.
+        // The client's call does not wait for the probe.
         #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
         #expect(world.trials.last == 1)
         #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
@@ -171,7 +170,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 1)
     }
 
-    @Test("a first server that fails its probe, or is too slow for it, is probed ten minutes later")
+    @Test("a first server that fails its probe is probed ten minutes later")
     @ServiceLoop
     func notReturning() async throws {
         world.servers([1: Self.refused])
@@ -191,14 +190,13 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 0)
     }
 
-    @Test("an attempt that began near the deadline does not mark its server failed")
+    @Test("an attempt near the deadline does not mark its server failed")
     @ServiceLoop
     func unfair() async throws {
         let client = try world.client { $0.hedgeAfter = .seconds(9) }
         for _ in 0..<10 { _ = try await world.failure(client, within: .milliseconds(499)) }
         #expect(client.statistics.switches == 0)
         for _ in 0..<3 { _ = try await world.failure(client, within: .milliseconds(500)) }
-        // The daemon's own probe must fail too.
         await world.advance(by: .seconds(2))
         #expect(client.statistics.switches == 1)
     }
@@ -212,7 +210,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server with three pending calls goes last until it answers or fails")
+    @Test("a server with three pending calls goes last until one ends")
     @ServiceLoop
     func silentToSeveral() async throws {
         world.servers([1: .silence()])
@@ -220,17 +218,16 @@ struct VendorClientFailoverTests {
         let first = try (1...3).map { try world.begin(client, "n\($0).example.com") }
         for one in first { _ = try await world.value(of: one).get() }
         #expect(world.hosts == "111222")
-        // It has not failed yet and is still current, but new calls do not wait for it.
+        // The server is still current, but new calls do not wait for it.
         #expect(client.statistics.switches == 0)
         #expect(try await world.lookUp(client, "n4.example.com").duration == .milliseconds(20))
         #expect(world.hosts == "1112222")
         await world.advance(by: .seconds(2))
-        // The three calls and the daemon's own probe.
         #expect(client.statistics.servers[0].failures == 4)
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server that was only slow goes first again when it answers")
+    @Test("a slow server goes first again after its answer")
     @ServiceLoop
     func slowToSeveral() async throws {
         world.script = {
@@ -247,7 +244,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("a burst of names waits for one timeout only, even with few calls")
+    @Test("a burst of names waits for one timeout only")
     @ServiceLoop
     func fewCalls() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -264,7 +261,7 @@ struct VendorClientFailoverTests {
         #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
     }
 
-    @Test("the number of slow requests that continue after their calls is limited")
+    @Test("the number of requests after the end of their calls is limited")
     @ServiceLoop
     func lingering() async throws {
         world.servers([1: .silence()])
@@ -281,7 +278,7 @@ struct VendorClientFailoverTests {
         let given = world.cancelled
         #expect(given == 100 - ClientLimits.lingeringTries)
         await world.advance(by: .seconds(5))
-        // Cancelled requests count for nothing, the others as timeouts.
+        // Cancelled requests do not count, the others are timeouts.
         #expect(
             client.statistics.servers[0].failures == UInt64(client.statistics.servers[0].tries)
                 - UInt64(given)
@@ -289,7 +286,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.successes == 100)
     }
 
-    @Test("no reply on an old connection is retried immediately on a new one")
+    @Test("a timeout on an old connection is retried on a new one")
     @ServiceLoop
     func freshConnection() async throws {
         world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .silence(reused: true) }
@@ -301,7 +298,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.freshRetries == 1)
     }
 
-    @Test("no reply on a new connection is not retried there")
+    @Test("a timeout on a new connection is not retried there")
     @ServiceLoop
     func freshOnce() async throws {
         world.script = { _ in .silence(reused: true) }

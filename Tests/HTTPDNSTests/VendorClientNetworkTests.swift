@@ -10,8 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// A vendor with an address service, which has two forms of requests: the second has `other` in
-    /// its URLs.
+    /// Vendor with an address service and two API variants; the second has `other` in its URLs.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""
@@ -65,7 +64,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    /// Returns a client of .1, with its service at .8 and .9.
+    /// Client of .1, with its service at .8 and .9.
     @ServiceLoop
     private func scheduledClient() throws -> VendorClient {
         let service = try [8, 9].map { try server("192.0.2.\($0):80") }
@@ -76,7 +75,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    /// Makes the service reply with `text`, or fail if nil, and all servers answer.
+    /// Lets the service reply with `text` (nil: fail), and all servers answer.
     @ServiceLoop
     private func serve(_ text: String?) {
         world.script = { request in
@@ -85,7 +84,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("requests in flight are sent again immediately, and earlier results are dropped")
+    @Test("requests in flight are repeated, and earlier results dropped")
     @ServiceLoop
     func reissue() async throws {
         world.servers([1: .silence()])
@@ -127,7 +126,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
     }
 
-    @Test("an aborted address request is sent again, and is no failure")
+    @Test("an aborted address request is repeated, and is no failure")
     @ServiceLoop
     func droppedRefresh() async throws {
         world.script = { _ in .silence() }
@@ -142,7 +141,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    @Test("a call that is sent again keeps its deadline")
+    @Test("a repeated call keeps its deadline")
     @ServiceLoop
     func reissuedDeadline() async throws {
         let client = try world.client(servers: 1)
@@ -168,7 +167,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.calls == 2)
     }
 
-    @Test("a 403 of a captive portal is dropped with its network")
+    @Test("the 403 of a captive portal ends with its network")
     @ServiceLoop
     func portal() async throws {
         world.script = { _ in .reply(HTTPReply(status: 403, body: [])) }
@@ -180,7 +179,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the service is called at the start, and its servers are used first")
+    @Test("the service is called at start; its servers are used first")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -192,12 +191,12 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 1)
         #expect(client.statistics.refreshesAddresses)
         #expect(client.statistics.refreshedAt.map { $0 <= world.now } == true)
-        // A request for addresses is neither an attempt nor billed.
+        // Address requests are neither attempts nor billed.
         #expect(client.statistics.tries == 1)
         #expect(client.statistics.billable == 1)
     }
 
-    @Test("lookups never wait for the service, and without it the configured servers are used")
+    @Test("lookups do not wait for the service; configured servers are the fallback")
     @ServiceLoop
     func deadService() async throws {
         world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
@@ -212,7 +211,7 @@ struct VendorClientNetworkTests {
         _ = try await world.lookUp(client)
     }
 
-    @Test("addresses are requested again when they expire and when the network changes")
+    @Test("expiry and network changes refresh the addresses")
     @ServiceLoop
     func refreshed() async throws {
         serve("192.0.2.5")
@@ -228,7 +227,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("when all servers fail the service is called, at most once a minute")
+    @Test("if all servers fail the service is called, at most once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")
@@ -246,7 +245,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("after a TLS failure the other request form is tried, and calls use the one that works")
+    @Test("after a TLS failure the other API variant is tried and kept")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in
@@ -281,7 +280,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    @Test("a stopped client cancels its address request and sends no other")
+    @Test("a stopped client sends no address request")
     @ServiceLoop
     func stopped() async throws {
         world.script = { _ in .silence() }
@@ -295,7 +294,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    @Test("a reply for other clients calls the service immediately, and the next server")
+    @Test("a reply for other accounts calls the service and the next server")
     @ServiceLoop
     func denied() async throws {
         world.script = { request in
@@ -323,7 +322,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a failed service is retried after a minute, then with growing delays up to an hour")
+    @Test("a failed service is retried after one minute, up to one hour")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientReloadTests {
     let world = Simulation()
 
-    @Test("counters, costs, the pause and today's spending are carried over")
+    @Test("counters, costs, the pause and today's budget continue")
     @ServiceLoop
     func goesOn() async throws {
         world.servers([:])
@@ -36,7 +36,7 @@ struct VendorClientReloadTests {
         #expect(other.statistics.billable == 3)
     }
 
-    @Test("a call in flight ends in the old client and is counted in the new one")
+    @Test("a call in flight ends in the old client, and counts in the new one")
     @ServiceLoop
     func underWay() async throws {
         world.servers([:])
@@ -58,7 +58,7 @@ struct VendorClientReloadTests {
         #expect(new.predecessor == nil)
     }
 
-    @Test("the costs of a renamed route are carried over")
+    @Test("a renamed route keeps its costs")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])

@@ -6,25 +6,24 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A pending lookup.
 typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
 extension Simulation {
-    /// Requests for clients: all but the daemon's own probes.
+    /// Requests without health probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
-    /// The last digits of the servers called for clients, in order.
+    /// Last digits of the servers called for clients.
     var hosts: String { asked.map { String($0.request.server.host.suffix(1)) }.joined() }
 
-    /// The last digits of the servers that were probed, in order.
+    /// Last digits of the probed servers.
     var trials: [Int] {
         sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
     }
 
-    /// The time of each request for a client, in milliseconds.
+    /// Times of the clients' requests in milliseconds.
     var times: [Int] { asked.map { $0.at.milliseconds } }
 
-    /// Starts a lookup for a client of the daemon, or for the daemon itself.
+    /// Starts a lookup for a client, or for the daemon itself.
     func begin(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -50,7 +49,6 @@ extension Simulation {
         }
     }
 
-    /// Looks up a name and returns the reply.
     func lookUp(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -62,7 +60,6 @@ extension Simulation {
             .get()
     }
 
-    /// Returns the failure of a lookup that must fail.
     func failure(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -76,7 +73,6 @@ extension Simulation {
     }
 }
 
-/// An unexpected result.
 struct Unexpected: Error {
     let what: String
 }

@@ -6,29 +6,29 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Returns a valid answer for each name in a request of `plainTencent()`.
+/// Valid reply to a request of `plainTencent()`.
 func good(_ request: HTTPRequest) -> HTTPReply {
     let names = namesAsked(request)
     return ok(names.map { "\($0).:192.0.2.10,60-2001:db8::10,120" }.joined(separator: "\n"))
 }
 
-/// Returns the names in a request of `plainTencent()`.
+/// Names in such a request.
 func namesAsked(_ request: HTTPRequest) -> [String] {
     let query = request.url.split(separator: "?").last ?? ""
     let value = query.split(separator: "&").first { $0.hasPrefix("dn=") }?.dropFirst(3) ?? ""
     return value.split(separator: ",").map(String.init)
 }
 
-/// Returns a client of the daemon: 192.0.2.`number`.
+/// Client 192.0.2.`number`.
 func network(_ number: UInt32) -> ClientNetwork {
     ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
 }
 
-/// Returns the last digit of the request's server.
+/// Last digit of the server.
 func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
 
 extension Simulation {
-    /// Returns a client of two servers, .1 and .2, or of as many as given.
+    /// Client of servers .1, .2, ….
     func client(
         servers count: Int = 2,
         vendor: (any Vendor)? = nil,
@@ -54,7 +54,7 @@ extension Simulation {
     }
 }
 
-/// A vendor with the signing time in its requests.
+/// Vendor with the signing time in its requests.
 struct ClockedVendor: Vendor {
     let plain: Tencent
 
@@ -84,7 +84,7 @@ struct ClockedVendor: Vendor {
     }
 }
 
-/// A vendor with a second certificate name.
+/// Vendor with a second certificate name.
 struct TwoNamedVendor: Vendor {
     let name: String
 

@@ -29,7 +29,7 @@ struct VendorClientTests {
         #expect(reply.failedTries.isEmpty)
     }
 
-    @Test("both families are requested in one call, whatever is wanted")
+    @Test("both families are requested in one call")
     @ServiceLoop
     func pairs() async throws {
         world.servers([:])
@@ -61,7 +61,7 @@ struct VendorClientTests {
         #expect(request.url.hasSuffix("&ip=203.0.113.7"))
     }
 
-    @Test("an empty answer is an answer, and no reason to call another server")
+    @Test("an empty answer is an answer, without another server")
     @ServiceLoop
     func empty() async throws {
         world.script = { _ in .reply(ok("www.example.com.:0-0")) }
@@ -73,7 +73,7 @@ struct VendorClientTests {
         #expect(client.statistics.failuresByKind.isEmpty)
     }
 
-    @Test("a call after its deadline sends nothing")
+    @Test("a call past its deadline sends nothing")
     @ServiceLoop
     func tooLate() async throws {
         let client = try world.client()
@@ -95,7 +95,7 @@ struct VendorClientTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("the counters partition calls, and count the results of each server")
+    @Test("the counters partition calls, and count each server's results")
     @ServiceLoop
     func statistics() async throws {
         var steps: [Simulation.Step] = [
@@ -103,7 +103,6 @@ struct VendorClientTests {
             .reply(ok("www.example.com.:0.0.0.0,60-0")),  // the second
             .silence(), .reply(HTTPReply(status: 503, body: []), after: .seconds(2)),  // the third
         ]
-        // The daemon's own probe is answered.
         world.script = {
             namesAsked($0) == ["www.dnspod.cn"] ? .reply(good($0)) : steps.removeFirst()
         }
@@ -117,7 +116,7 @@ struct VendorClientTests {
         #expect(statistics.successes == 1)
         #expect(statistics.empty == 1)
         #expect(statistics.failures == 1)
-        // The daemon's own probe, which the timeout caused, is counted.
+        // The timeout caused this probe.
         #expect(statistics.tries == 6)
         // All but the refused connection.
         #expect(statistics.billable == 5)
@@ -152,7 +151,7 @@ struct VendorClientTests {
 }
 
 extension HTTPRequest {
-    /// A request for `www.example.com`, for replies that are made in advance.
+    /// Request for `www.example.com`, for prepared replies.
     fileprivate static let example: HTTPRequest = {
         guard let server = SocketAddress("192.0.2.1:443") else { fatalError("an address") }
         return HTTPRequest(url: "https://192.0.2.1/d?dn=www.example.com", server: server)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Checks that names chosen by clients cannot disable a vendor.
+/// Names of clients cannot disable a vendor.
 @Suite("The daemon's own probes")
 struct VendorClientTrialTests {
     let world = Simulation()
 
-    /// Lets names that begin with `dead` end in `step`, and answers all others.
+    /// Names that begin with `dead` end in `step`; others are answered.
     @ServiceLoop
     private func deadNames(_ step: Simulation.Step) {
         world.script = {
@@ -30,14 +30,13 @@ struct VendorClientTrialTests {
         ("401", .reply(HTTPReply(status: 401, body: []), after: .milliseconds(20))),
     ]
 
-    /// Status 429, with this `Retry-After`.
     private static func tooMany(_ retryAfter: String? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: 429, body: [])
         reply.retryAfter = retryAfter
         return .reply(reply, after: .milliseconds(20))
     }
 
-    @Test("a server that answers 429 to the probe too is paused, and not called meanwhile")
+    @Test("a server that answers 429 to the probe too is paused")
     @ServiceLoop
     func rateLimited() async throws {
         world.script = { _ in Self.tooMany() }
@@ -47,12 +46,11 @@ struct VendorClientTrialTests {
             await world.advance(by: .milliseconds(100))
         }
         guard case .limited = client.statistics.state else { throw Unexpected(what: "open") }
-        // Pauses of 1, 2, 4 and 8 s; each begins with a name and the probe, and names sent
-        // meanwhile.
+        // Pauses of 1, 2, 4 and 8 s; each begins with a name and the probe.
         #expect(world.sent.count <= 12, "\(world.sent.count) requests in 10 s")
     }
 
-    @Test("names that get a 429 after a pause do not prolong the pause")
+    @Test("a 429 after a pause does not prolong the pause")
     @ServiceLoop
     func rateLimitedNames() async throws {
         world.script = { _ in Self.tooMany() }
@@ -85,7 +83,7 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    @Test("answered probes are at most one per second, and are counted")
+    @Test("at most one answered probe per second, all counted")
     @ServiceLoop
     func rate() async throws {
         deadNames(.reply(HTTPReply(status: 502, body: []), after: .zero))
@@ -104,13 +102,13 @@ struct VendorClientTrialTests {
         world.servers([:])
         let client = try world.client()
         for number in 0..<50 { _ = try await world.lookUp(client, "n\(number).example.com") }
-        // Slow names are no failures.
+        // Slow names do not count.
         world.script = { .reply(good($0), after: .milliseconds(900)) }
         for number in 0..<5 { _ = try await world.lookUp(client, "s\(number).example.com") }
         #expect(world.trials.isEmpty)
     }
 
-    @Test("an unreachable vendor is detected when the first call times out")
+    @Test("an unreachable vendor is detected at the first timeout")
     @ServiceLoop
     func gone() async throws {
         world.script = { _ in .silence() }
@@ -121,7 +119,7 @@ struct VendorClientTrialTests {
         #expect(client.isSilent)
     }
 
-    @Test("names that use up the rate limit do not prevent the probe, which counts toward it")
+    @Test("names that use up the rate do not prevent the probe, which counts")
     @ServiceLoop
     func unpaced() async throws {
         world.script = { _ in Self.tooMany() }
@@ -153,7 +151,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("a resolver that refuses one name is used unless it refuses the probe too")
+    @Test("a resolver that refuses one name is used unless it refuses the probe")
     @ServiceLoop
     func forbiddenName() async throws {
         let vendor = try DNSJSON(url: "https://dns.example/resolve")
@@ -175,7 +173,7 @@ struct VendorClientTrialTests {
         #expect(client.statistics.state != .open)
     }
 
-    @Test("a clock offset of years is ignored, and the operator is informed once")
+    @Test("a clock offset of years is ignored and reported once")
     @ServiceLoop
     func clock() async throws {
         var notices: [VendorClient.Notice] = []
@@ -193,7 +191,7 @@ struct VendorClientTrialTests {
         #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))
     }
 
-    @Test("a clock correction is dropped when a call without it is accepted")
+    @Test("a clock correction ends when a call without it is accepted")
     @ServiceLoop
     func clockIsRight() async throws {
         var ahead: Int64 = 3_600
@@ -210,7 +208,7 @@ struct VendorClientTrialTests {
         _ = try await world.lookUp(client)
         #expect(client.statistics.clockSkew == .seconds(3_600))
         await world.advance(by: .seconds(600))
-        // It is still needed: the call without it is refused and sent again with it.
+        // The call without the correction is refused and repeated.
         _ = try await world.lookUp(client)
         #expect(client.statistics.clockSkew == .seconds(3_600))
         ahead = 0

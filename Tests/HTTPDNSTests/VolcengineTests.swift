@@ -13,7 +13,6 @@ struct VolcengineTests {
         vendor = try Volcengine(account: "1023", secret: Secret("QlgAuFMwNUwN"))
     }
 
-    /// Parses a body as the reply for `www.example.com`.
     private func read(_ body: String, families: Families = .both) throws -> VendorAnswer {
         try #require(
             try vendor.answers(
@@ -23,7 +22,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the signature is that of the page's example")
+    @Test("the signature is that of the page")
     func signature() throws {
         #expect(
             try vendor.signature(of: ["1566808387000", "1023", "www.a.com,www.b.com", "", ""])
@@ -31,7 +30,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the request expires in milliseconds and has no families")
+    @Test("the request has an expiry in milliseconds and no families")
     func request() throws {
         var question = try lookup("www.a.com")
         let make = {

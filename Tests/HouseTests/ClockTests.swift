@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Checks that time is an argument, so that tests can control it.
+/// Time is an argument, so that tests control it.
 @Suite("One file of Net reads a clock")
 struct ClockTests {
-    /// Expressions that read a clock.
     private static let readings = [
         #"\b(?:Continuous|Suspending|Dispatch)(?:Clock|Time)(?:\(\))?\.now\b"#,
         #"\bclock_gettime\b"#, #"\bgettimeofday\b"#, #"\btime\((?:nil|NULL|&)"#,
         #"\bDate(?:\(\)|\.now\b)"#,
     ]
 
-    /// Returns path and code of each expression in Swift and C files that reads a clock.
+    /// Path and code of each expression that reads a clock.
     private static func places(in files: [SourceFile]) throws -> [(path: String, code: String)] {
         try files.filter { ["swift", "c", "h"].contains($0.suffix) }.flatMap { file in
             try readings.flatMap { try Code(file.text).text.matches(of: $0) }
@@ -19,7 +18,7 @@ struct ClockTests {
         }
     }
 
-    /// Programs other than the daemon, which may read clocks.
+    /// Programs that may read clocks.
     private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
 
     @Test("the clock is read in one place")
@@ -33,9 +32,7 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
-    /// Modules that get a clock, so that tests can replace it.
-    ///
-    /// `Net` waits in real time, and `Daemon` passes the system's clock.
+    /// Modules with an injected clock; `Net` and `Daemon` use the system's.
     @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }

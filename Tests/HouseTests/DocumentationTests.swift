@@ -4,13 +4,12 @@ import Testing
 
 @Suite("README and user documentation")
 struct ReadmeTests {
-    /// Pages for operators.
     private static let pages = [
         "README.md", "docs/architecture.md", "docs/migration.md", "docs/operations.md",
         "docs/performance.md",
     ]
 
-    /// Returns the fenced blocks of a language in a page.
+    /// Fenced blocks of a language.
     private static func blocks(
         _ language: String,
         of page: String = "README.md"
@@ -94,7 +93,7 @@ struct ReadmeTests {
             .appending(path: "house-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
-        // The names of the secret files correspond to required lengths.
+        // File names of secrets tell their lengths.
         for (name, secret) in [
             ("token", "987654321"), ("aes", "1234567890123456"), ("des", "testkey1"),
         ] {
@@ -155,7 +154,7 @@ struct ManualTests {
         let manual = try Run.product("httpdnsd", "--print-config").output
         let keys = Set(try manual.matches(of: #"^#? *(?:- )?([a-z-]+):(?: |$)"#).map { $0[1] })
         #expect(keys.isSuperset(of: ["listen", "vendors", "client-subnet", "fallback"]))
-        // Vendor names in the examples.
+        // Vendors in the examples.
         let names = ["tencent", "alibaba", "json", "baidu", "volcengine"]
         for key in keys.subtracting(names).sorted() {
             #expect(page.contains(".It Ic \(key)\n"), "\(key)")
@@ -165,7 +164,7 @@ struct ManualTests {
 
 @Suite("Memory limits")
 struct MemoryLimitTests {
-    /// Returns `MemoryMax` of a unit file in MiB.
+    /// `MemoryMax` of a unit in MiB.
     private func limit(_ file: String) throws -> Int {
         let found = try Repository.text("systemd/\(file)").matches(of: #"^MemoryMax=(\d+)M$"#)
         return try #require(found.first.flatMap { Int($0[1]) })

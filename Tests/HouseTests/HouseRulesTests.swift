@@ -10,8 +10,7 @@ struct HouseRulesTests {
         for file in Repository.files {
             let isScript = file.suffix.isEmpty && file.text.hasPrefix("#!")
             guard kinds.contains(file.suffix) || isScript else { continue }
-            // Swift files have the license in the first line; in scripts the interpreter precedes
-            // it.
+            // In scripts, the interpreter precedes the license.
             let lines = file.lines.prefix(file.suffix == "swift" ? 1 : 2)
             #expect(
                 lines.contains { $0.hasSuffix("SPDX-License-Identifier: Apache-2.0") },

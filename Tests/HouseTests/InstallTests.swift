@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A destination directory for `scripts/install`, removed with this object.
+/// Destination directory of `scripts/install`.
 private final class Tree: Sendable {
     let root: URL
 
@@ -13,7 +13,7 @@ private final class Tree: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: root) }
 
-    /// Runs the script with this destination and the programs of this build.
+    /// Runs the script with the programs of this build.
     @discardableResult
     func install(_ arguments: String...) throws -> Run {
         let run = try Run(
@@ -24,7 +24,6 @@ private final class Tree: Sendable {
         return run
     }
 
-    /// Relative paths of all files.
     var files: Set<String> {
         get throws {
             Set(
@@ -62,7 +61,7 @@ private final class Tree: Sendable {
 struct InstallTests {
     private let settings = "etc/httpdnsd/httpdnsd.yaml"
 
-    @Test("installs all files, and uninstalls all but the settings")
+    @Test("installs all files; uninstalls all but the settings")
     func everything() throws {
         let tree = try Tree()
         try tree.install()
@@ -77,7 +76,7 @@ struct InstallTests {
         for program in ["sbin/httpdnsd", "bin/httpdnsctl", "bin/httpdns-emulator"] {
             let path = tree.root.appending(path: "usr/local/\(program)").path
             #expect(FileManager.default.isExecutableFile(atPath: path))
-            // A manual page for each program, besides the page for the settings.
+            // Each program has a manual page.
             let name = (program as NSString).lastPathComponent
             #expect(pages.contains { $0.hasPrefix("\(name).") })
         }
@@ -101,7 +100,7 @@ struct InstallTests {
         #expect(try tree.files == [settings])
     }
 
-    @Test("uninstalling keeps shared directories, even empty ones")
+    @Test("uninstalling keeps shared directories")
     func keepsDirectories() throws {
         let tree = try Tree()
         try tree.install()
@@ -128,7 +127,7 @@ struct InstallTests {
         #expect(try tree.text("etc/resolv.conf") == "nameserver 192.0.2.53\n")
     }
 
-    @Test("if a setup cannot be reverted, uninstalling stops with a hint")
+    @Test("a setup that cannot be reverted stops uninstalling with a hint")
     func refusesWithoutRevert() throws {
         let tree = try Tree()
         try tree.install()
@@ -144,12 +143,12 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
-    @Test("keeps existing settings without a question")
+    @Test("keeps existing settings")
     func keeps() throws {
         let tree = try Tree()
         try tree.install()
         try tree.write("mine\n", to: settings)
-        // An earlier version installed the manual with this name.
+        // Name of the manual in an earlier version.
         try tree.write("manual\n", to: "\(settings).new")
         #expect(try tree.install().output.contains("Kept your"))
         #expect(try tree.text(settings) == "mine\n")
@@ -159,7 +158,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the first settings are short, and begin with the recipients of the machine's queries")
+    @Test("the first settings are short, and begin with the recipients of queries")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",
@@ -170,11 +169,11 @@ struct InstallTests {
         for words in ["resolvers in China", "doh.pub", "dns.alidns.com", "see every name"] {
             #expect(head.contains(words), "\(words)")
         }
-        // The package installs no conffile, so dpkg asks no question.
+        // Without a conffile, dpkg asks no question.
         #expect(try !Repository.text("debian/httpdnsd.install").contains("etc/"))
     }
 
-    @Test("the scripts refer only to existing sections of README.md")
+    @Test("the scripts refer to existing sections of README.md")
     func citations() throws {
         let readme = try Repository.text("README.md")
         for script in ["install", "package-deb", "setup", "demo"] {
@@ -209,7 +208,7 @@ struct InstallTests {
     func completions(_ program: String, _ line: String, _ expected: String) throws {
         let tree = try Tree()
         try tree.install()
-        // The steps of bash for a Tab key.
+        // Steps of bash for a Tab key.
         let script = """
             set -e
             source "$1"
@@ -248,7 +247,6 @@ struct InstallTests {
     }
 }
 
-/// Results of systemd-analyze for the units.
 @Suite(
     "systemd units",
     .enabled(
@@ -281,7 +279,7 @@ struct UnitTests {
         #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
     }
 
-    @Test("the service has an exposure level of 1.2 or less")
+    @Test("the exposure level of the service is at most 1.2")
     func exposure() throws {
         let run = try Run(
             analyze,
@@ -294,7 +292,7 @@ struct UnitTests {
         #expect(run.code == 0 && last.contains("Overall exposure level"), "\(last)\(run.errors)")
     }
 
-    @Test("an error that a restart cannot fix stops the sockets, so that queries do not start it")
+    @Test("an error that a restart cannot fix stops the sockets")
     func wrongSettings() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         #expect(unit.contains("\nRestartPreventExitStatus=2 78 243\n"))
@@ -315,7 +313,7 @@ struct UnitTests {
         let interval = try number("StartLimitIntervalSec")
         let starts = try number("StartLimitBurst")
         #expect(interval <= 10)
-        // Each start takes the pause before it, and about 500 ms until the crash.
+        // A start takes the pause and about 500 ms until the crash.
         #expect(starts * (try number("RestartSec", "ms") + 500) < interval * 1000)
     }
 

@@ -2,13 +2,13 @@
 import Foundation
 import Testing
 
-/// A module with its layer, and its allowed imports besides the standard library.
+/// Module with its layer and allowed imports.
 private struct Room: Sendable, CustomTestStringConvertible {
     let name: String
     let floor: Int
     let allowed: Set<String>
 
-    /// Creates a module; `imports` is a list separated by spaces.
+    /// `imports` is separated by spaces.
     init(_ name: String, floor: Int, imports: String) {
         self.name = name
         self.floor = floor
@@ -18,9 +18,7 @@ private struct Room: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// Table of the architecture.
-///
-/// A new import needs a line here, and so a reason.
+/// Architecture: a new import needs a line here.
 private let house: [Room] = [
     Room("CLinux", floor: 0, imports: ""),
     Room("CBPF", floor: 0, imports: ""),
@@ -31,11 +29,11 @@ private let house: [Room] = [
     Room("Locks", floor: 0, imports: "Glibc"),
     Room("Monotonic", floor: 0, imports: ""),
     Room("DNSWire", floor: 1, imports: ""),
-    // Glibc, for memory that is no Swift array.
+    // Glibc: memory outside of Swift arrays.
     Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks Monotonic"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks Monotonic"),
-    // Glibc, for error numbers and their texts.
+    // Glibc: error numbers and texts.
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Monotonic Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Monotonic Net"),
@@ -61,7 +59,7 @@ private let house: [Room] = [
         imports: "ArgumentParser Configuration Control Daemon DaemonLog Glibc Locks Logging Net"
     ),
     Room("httpdnsctl", floor: 10, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
-    // Shares only a lock with the daemon, so that both do not have the same errors.
+    // Shares no code that could have the daemon's errors.
     Room(
         "httpdns-emulator",
         floor: 10,
@@ -71,10 +69,10 @@ private let house: [Room] = [
 
 @Suite("A module imports from lower layers only")
 struct LayeringTests {
-    /// Modules that every module may import.
+    /// Modules for all modules.
     private static let standardLibrary: Set = ["Swift", "Synchronization", "_Concurrency"]
 
-    /// Returns the modules that a file imports.
+    /// Imports of a file.
     private static func imports(of file: SourceFile) throws -> [String] {
         let kinds = "(?:(?:struct|class|enum|protocol|func|var|let|typealias) +)?"
         return try file.text.matches(
@@ -106,7 +104,7 @@ struct LayeringTests {
         }
     }
 
-    /// Returns the modules on which a target depends in the manifest.
+    /// Dependencies of a target in the manifest.
     private static func dependencies(of target: String) throws -> Set<String> {
         let manifest = try Repository.text("Package.swift")
         let start = try #require(
@@ -150,8 +148,6 @@ struct LayeringTests {
 
 @Suite("The daemon does not need Foundation")
 struct FoundationTests {
-    /// Checks the linked libraries.
-    ///
     /// Foundation needs megabytes, and its URL loading calls getaddrinfo: the daemon would query
     /// itself and block.
     @Test(

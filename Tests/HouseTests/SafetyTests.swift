@@ -4,13 +4,11 @@ import Testing
 /// Expressions that disable a check of the compiler.
 private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendable|^\s*@safe\b"#
 
-/// Maximum number of such expressions in each module.
-///
-/// An increase needs a decision.
+/// Maximum number of such expressions per module; an increase needs a decision.
 private let allowance = [
-    // C calls, each with the maps or octets that they use.
+    // C calls with their maps or octets.
     "Acceleration": 29,
-    // The last one gets the identity of the control socket with lstat(2).
+    // The last one is lstat(2) of the control socket.
     "Administration": 9,
     "Configuration": 42,
     "DNSCache": 57,
@@ -18,18 +16,18 @@ private let allowance = [
     "DaemonLog": 5,
     "HTTPDNS": 57,
     "Locks": 14,
-    // The last 32 are for the headers and buffers of queued datagrams, which the kernel reads.
+    // The last 32 are headers and buffers of queued datagrams.
     "Net": 447,
     "httpdns-emulator": 22,
-    // The last ones get the width of the terminal, and check that a directory is writable.
+    // The last ones are the terminal's width and the check of a directory.
     "httpdnsctl": 78,
     "httpdnsd": 1,
 ]
 
-/// Checks that each unsafe expression has a reason.
+/// Each unsafe expression has a reason.
 @Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// Returns the lines of a file with such an expression, counted from 0.
+    /// Lines with such an expression, from 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }

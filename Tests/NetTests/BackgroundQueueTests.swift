@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A queue with a thread that may block", .timeLimit(.minutes(15)))
 struct BackgroundQueueTests {
-    /// A handler that waits before each batch until the test releases it.
+    /// Handler that waits for the test before each batch.
     private final class Gate: Sendable {
         let entered = DispatchSemaphore(value: 0)
         let goesOn = DispatchSemaphore(value: 0)
@@ -26,7 +26,6 @@ struct BackgroundQueueTests {
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 3) { gate.handle($0, $1) }
         #expect(queue.add(1))
         gate.entered.wait()
-        // The thread is blocked from here on.
         #expect((2...4).allSatisfy { queue.add($0) })
         #expect((5...9).allSatisfy { !queue.add($0) })
         gate.goesOn.signal()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Datagrams that leave together", .timeLimit(.minutes(15)))
 struct DatagramQueueTests {
-    /// A connected socket and the other end of its connection.
+    /// Both ends of a connection.
     @ServiceLoop
     private final class Pair: DatagramReceiving {
         let listener: DatagramListener
@@ -25,7 +25,6 @@ struct DatagramQueueTests {
 
         func close() { socket?.close() }
 
-        /// Returns the datagrams that have arrived at the listener.
         func arrived() -> [[UInt8]] {
             var batch = DatagramBatch(for: listener)
             var all: [[UInt8]] = []
@@ -52,7 +51,6 @@ struct DatagramQueueTests {
     {
         let pairs = try [Pair(), Pair()]
         for number in 0..<100 { try pairs[number % 2].send([UInt8(number)]) }
-        // The loop waits for the timer.
         try await ServiceLoop.sleep(until: Clock.now + .milliseconds(1))
         #expect(pairs[0].arrived() == (0..<50).map { [UInt8(2 * $0)] })
         #expect(pairs[1].arrived() == (0..<50).map { [UInt8(2 * $0 + 1)] })
@@ -65,7 +63,7 @@ struct DatagramQueueTests {
         let long = [UInt8](repeating: 7, count: 60_000)
         for _ in 0..<3 { try pair.send(long) }
         DatagramQueue.shared.flush()
-        // A query is cut to the size of the listener's buffer.
+        // A query is cut to the listener's buffer.
         #expect(pair.arrived().map(\.count) == [4096, 4096, 4096])
     }
 
@@ -85,7 +83,7 @@ struct DatagramQueueTests {
     @Test
     func `an error ends its socket only`() throws {
         let (broken, open) = (try Pair(), try Pair())
-        // Longer than any UDP datagram over IPv4: EMSGSIZE.
+        // Too long for UDP over IPv4: EMSGSIZE.
         try broken.send([UInt8](repeating: 0, count: 65_530))
         try open.send([1])
         DatagramQueue.shared.flush()

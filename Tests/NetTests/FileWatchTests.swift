@@ -6,17 +6,16 @@ import Testing
 
 @Suite("Notifications of file changes", .timeLimit(.minutes(15)))
 struct FileWatchTests {
-    /// A test folder, and the notifications of a watch on a file in it.
+    /// Folder, and the notifications for a file in it.
     @ServiceLoop
     private final class Fixture {
         let folder: String
         private var watch: FileWatch?
         private var waiting: CheckedContinuation<Void, Never>?
 
-        /// True if there was a notification that no test step has awaited yet.
+        /// True if a notification was not awaited yet.
         private var isTold = false
 
-        /// Watches `name` in a new folder.
         init(_ name: String) throws {
             var template = Array("/tmp/httpdnsd-watch-XXXXXX".utf8CString)
             folder = String(cString: try #require(mkdtemp(&template)))
@@ -29,16 +28,14 @@ struct FileWatchTests {
             waiting = nil
         }
 
-        /// Waits for a notification after `action`.
         func expect(_ action: (Fixture) throws -> Void) async throws {
-            // Discard a notification that an earlier step caused.
+            // Discard earlier notifications.
             isTold = false
             try action(self)
             guard !isTold else { return }
             await withCheckedContinuation { waiting = $0 }
         }
 
-        /// Replaces the content of a file.
         func write(_ text: String, to name: String) throws {
             let file = try #require(fopen("\(folder)/\(name)", "w"))
             fputs(text, file)
@@ -111,7 +108,7 @@ struct FileWatchTests {
     func `a new file is reported if it has the inode of a removed file`() async throws {
         let fixture = try Fixture("hosts")
         for _ in 0..<20 {
-            // Another watch still has the removed file when the new file gets its inode.
+            // Another watch has the removed file while its inode is reused.
             try fixture.write("one", to: "old")
             let other = try FileWatch("\(fixture.folder)/old") {}
             try fixture.remove("old")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The last lines of a log")
 struct FlightRecorderTests {
-    @Test("lines are kept in order, each with its shown flag")
+    @Test("lines are in order, each with its shown flag")
     func order() {
         let recorder = FlightRecorder()
         #expect(recorder.lines == [])
@@ -29,7 +29,6 @@ struct FlightRecorderTests {
         for count in 248...252 {
             let start = String(repeating: "x", count: count)
             recorder.note(start + "€ and more", isShown: false)
-            // The character has three octets.
             #expect(
                 recorder.lines.last?.text == start + (count + 3 <= 252 ? "€" : "").prefix(1)
                     + String(" and more".prefix(max(0, 252 - count - 3)))

@@ -15,12 +15,11 @@ struct HTTPClientTests {
         client = await HTTPClient()
     }
 
-    /// Returns a request over plain HTTP.
     func clear(_ path: String) -> HTTPRequest {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// Returns a request over TLS with a trusted certificate.
+    /// Request over TLS with a trusted certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile
@@ -71,7 +70,7 @@ struct HTTPClientTests {
             let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)"
             try await connection.write(Array(reply.utf8), deadline: patience)
             #expect(try await task.value.text == "\(number)")
-            // The service loop sees this close before it can serve the next request.
+            // The loop sees this close before the next request.
             connection.close()
         }
         #expect(client.statistics.connectionsOpened == 3)
@@ -194,7 +193,6 @@ struct HTTPClientTests {
     func `a body beyond the limit aborts the transfer`(overTLS: Bool) async throws {
         let request = overTLS ? secure("/big") : clear("/big")
         #expect(await failure(of: request) == .bodyTooLarge(limit: 64 << 10))
-        // The client still works.
         #expect(try await client.send(secure("/hello"), deadline: patience).status == 200)
     }
 
@@ -303,7 +301,7 @@ struct HTTPClientTests {
         _ = try await connection.read(upTo: 1000, deadline: patience)
         task.cancel()
         #expect(await task.value == .cancelled)
-        // libcurl has closed the request's connection.
+        // libcurl has closed the connection.
         #expect(try await connection.read(upTo: 1000, deadline: patience) == [])
         #expect(client.statistics.inFlight == 0)
     }
@@ -506,7 +504,7 @@ struct HTTPClientTests {
         }
     }
 
-    /// Returns the error of `request`; nil if there is a reply.
+    /// Error of a request; nil for a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

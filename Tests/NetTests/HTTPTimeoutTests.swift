@@ -15,7 +15,7 @@ struct HTTPTimeoutTests {
         var sockets: [DatagramClient] = []
         let waiter = Waiter()
         _ = client.send(request, deadline: Clock.now + .milliseconds(50)) { _ in
-            // libcurl has just closed its socket. One of these sockets gets that descriptor number.
+            // One of these sockets gets the number that libcurl has just closed.
             while sockets.count < 64,
                 let socket = try? DatagramClient(connectedTo: silent.address)
             {
@@ -41,7 +41,7 @@ struct HTTPTimeoutTests {
             server: nginx.secure
         )
         request.certificateFile = nginx.authorityFile
-        // The first reply shows that nginx has started its worker.
+        // nginx has started after the first reply.
         let first = HTTPRequest(url: "http://vendor.example.com/hello", server: nginx.clear)
         _ = try await client.send(first, deadline: patience)
         let (early, end) = (Waiter(), Waiter())
@@ -52,8 +52,8 @@ struct HTTPTimeoutTests {
                 early.resume(.ready)
                 end.resume(.ready)
             }
-            // This exceeds the delay after a lost SYN (1 s, RFC 6298 §2) and an earlier limit of
-            // 800 ms.
+            // Longer than the delay after a lost SYN (1 s, RFC 6298 §2) and a former limit of 800
+            // ms.
             let outcome = await early.wait(until: Clock.now + .milliseconds(1_100))
             #expect(outcome == .timedOut, "it ended before: \(String(describing: result))")
         }
@@ -76,7 +76,6 @@ struct HTTPTimeoutTests {
         let waiter = Waiter()
         let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
         let connection = try await silent.accept()
-        // Reads the request or the ClientHello.
         _ = try await connection.read(upTo: 1000, deadline: patience)
         handle.cancel()
         _ = await waiter.wait(until: nil)

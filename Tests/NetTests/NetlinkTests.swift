@@ -4,10 +4,9 @@ import Testing
 
 @testable import Net
 
-/// Messages as the kernel writes them (rtnetlink(7)), in native octet order.
+/// Messages of the kernel (rtnetlink(7)).
 ///
-/// The numbers repeat those of linux/rtnetlink.h, so that the tests do not depend on the parser's
-/// constants.
+/// The numbers are those of linux/rtnetlink.h, not the parser's constants.
 enum Netlink {
     static let newLink = 16
     static let deletedLink = 17
@@ -22,7 +21,6 @@ enum Netlink {
         withUnsafeBytes(of: number) { Array($0) }
     }
 
-    /// Returns a message with its padding.
     static func message(_ type: Int, _ body: [UInt8]) -> [UInt8] {
         let head = octets(UInt32(16 + body.count)) + octets(UInt16(type)) + octets(UInt16(0))
         return padded(head + octets(UInt32(7)) + octets(UInt32(0)) + body)
@@ -36,7 +34,7 @@ enum Netlink {
         octets + [UInt8](repeating: 0, count: -octets.count & 3)
     }
 
-    /// Returns an interface; `kind` as in `ip link add type`.
+    /// Interface; `kind` as in `ip link add type`.
     static func link(
         _ index: Int32,
         _ name: String,
@@ -56,7 +54,7 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// Returns an address of an interface with a lifetime of `seconds`.
+    /// Address with a lifetime in seconds.
     static func address(
         _ text: String,
         on index: Int32,
@@ -76,7 +74,7 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// Returns a route, by default the default route.
+    /// Route, by default the default route.
     static func route(
         via gateway: String,
         on index: Int32,
@@ -97,7 +95,6 @@ enum Netlink {
 }
 
 extension NetworkState {
-    /// Creates the network state that `datagrams` describe.
     init(_ datagrams: [UInt8]...) throws {
         self.init()
         for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {
@@ -105,7 +102,7 @@ extension NetworkState {
         }
     }
 
-    /// Returns true if a datagram of one message changes the state.
+    /// Returns true if the message changes the state.
     fileprivate func isNews(_ datagram: [UInt8]) throws -> Bool {
         try isNews(try #require(NetlinkMessage.all(in: datagram).first))
     }
@@ -207,7 +204,7 @@ struct NetlinkTests {
 
 @Suite("Network changes that count")
 struct NetworkStateTests {
-    /// A host with one address on `eth0` and a bridge for containers.
+    /// Host with one address on `eth0` and a container bridge.
     let host: NetworkState
 
     init() throws {
@@ -221,7 +218,7 @@ struct NetworkStateTests {
         )
     }
 
-    /// Returns the state of the host after `datagrams`.
+    /// State after `datagrams`.
     private func host(_ datagrams: [UInt8]...) throws -> NetworkState {
         var state = host
         for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {

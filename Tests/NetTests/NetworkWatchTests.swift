@@ -5,9 +5,8 @@ import Testing
 
 @testable import Net
 
-/// A network namespace that is empty at first.
 private final class PrivateNetwork: Sendable {
-    /// Reason why no namespace can be created; nil if it can.
+    /// Reason why no namespace can be created.
     static let complaint: String? =
         getuid() != 0
         ? "a network namespace needs root"
@@ -18,8 +17,7 @@ private final class PrivateNetwork: Sendable {
 
     init() throws {
         let directory = try TemporaryDirectory()
-        // The shell creates a file when it runs in the namespace: nothing else shows this from
-        // outside.
+        // Only this file shows that the shell runs in the namespace.
         let ready = directory.path("ready")
         keeper = try Program(
             "unshare",
@@ -36,21 +34,18 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Runs `ip` in the namespace, once per line.
+    /// Runs `ip` once per line.
     func ip(_ lines: String...) throws {
         for line in lines { try run(line.split(separator: " ").map(String.init)) }
     }
 
-    /// Runs many `ip` commands in one process.
     func batch(_ lines: [String]) throws {
         let directory = try TemporaryDirectory()
         try directory.write(lines.joined(separator: "\n") + "\n", to: "batch")
         try run(["-batch", directory.path("batch")])
     }
 
-    /// Runs `ip` and waits for it to succeed.
-    ///
-    /// It uses no pipes: programs that other tests start would inherit them and keep them open.
+    /// Runs `ip` without pipes: other programs would inherit them and keep them open.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",
@@ -62,9 +57,9 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Returns the result of `body` on a thread in the namespace.
+    /// Runs `body` on a thread in the namespace.
     func inside(_ body: @escaping @Sendable () -> Int32) throws -> Int32 {
-        // Swift's Glibc does not declare setns, because it does not define _GNU_SOURCE.
+        // Swift's Glibc does not declare setns without _GNU_SOURCE.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
         let symbol = try #require(dlsym(nil, "setns"))
         let setns = unsafeBitCast(symbol, to: SetNamespace.self)
@@ -81,7 +76,6 @@ private final class PrivateNetwork: Sendable {
         return result.withLock { $0 }
     }
 
-    /// The changes that a network watch reports.
     @ServiceLoop
     func watch() throws -> (watch: NetworkWatch, changes: AsyncStream<NetworkWatch.Change>) {
         let (changes, continuation) = AsyncStream.makeStream(of: NetworkWatch.Change.self)
@@ -112,7 +106,7 @@ struct NetworkWatchTests {
         )
     }
 
-    /// Returns the parts of all changes until one has `last`.
+    /// Parts of all changes until `last`.
     @ServiceLoop
     private func parts(
         of changes: AsyncStream<NetworkWatch.Change>,
@@ -145,7 +139,7 @@ struct NetworkWatchTests {
         let (watch, changes) = try await network.watch()
         try network.ip("addr del 192.0.2.7/24 dev eth0")
         var iterator = changes.makeAsyncIterator()
-        // With the address IPv4 loses the default route, without a message of its own.
+        // The default route is lost with the address, without a message.
         #expect(
             await iterator.next()?.parts
                 == ["lost 192.0.2.7 on eth0", "lost default route via 192.0.2.1 on eth0"]
@@ -193,7 +187,7 @@ struct NetworkWatchTests {
     @Test
     func `lost netlink messages are a change`() async throws {
         let (watch, changes) = try await network.watch()
-        // The service loop is busy with this, so it does not read the messages.
+        // The busy loop does not read the messages.
         let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
         try await ServiceLoop.throwingTask { [network] in
             try network.batch(

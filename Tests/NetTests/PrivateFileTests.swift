@@ -14,14 +14,13 @@ struct PrivateFileTests {
         file = PrivateFile(directory.path("cache.snapshot"))
     }
 
-    /// Replaces the file by some pieces.
     @discardableResult
     func replace(by pieces: [[UInt8]]) throws(FileFault) -> Int {
         var rest = pieces[...]
         return try file.replace { rest.popFirst() }
     }
 
-    /// Returns the content, read in pieces of three octets.
+    /// Content, read in pieces of three octets.
     func contents() throws -> [UInt8]? {
         guard let reader = try file.open() else { return nil }
         var octets: [UInt8] = []
@@ -146,7 +145,7 @@ struct PrivateFileTests {
             expected = .open(path, mode: 0o640)
         default:
             try plant(path)
-            // Only root can change the owner of a file.
+            // Needs root.
             guard chown(path, 12_345, 0) == 0 else { return }
             expected = .foreign(path, owner: 12_345)
         }

@@ -6,20 +6,19 @@ import Testing
 
 @Suite("Ring buffer of records")
 struct RecordRingTests {
-    /// Writes records with each word equal to the record's number.
+    /// Writes records with their number in each word.
     func write(_ numbers: Range<UInt64>, to ring: RecordRing) {
         ring.begin(numbers.count)
         for (offset, number) in numbers.enumerated() { write(number, to: ring, offset) }
         ring.end(numbers.count)
     }
 
-    /// Writes one record that exceeds the maximum length.
+    /// Writes a record of more than the maximum length.
     func write(_ number: UInt64, to ring: RecordRing, _ offset: Int) {
         let text = [UInt64](repeating: number, count: RecordRing.textOctets / 8 + 1)
         ring.write((number, number, number, number, number), text.span.bytes, ofNext: offset)
     }
 
-    /// Returns the first word of each record.
     func numbers(_ records: RecordRing.Records) -> [UInt64] {
         stride(from: 0, to: records.words.count, by: RecordRing.wordCount).map { records.words[$0] }
     }
@@ -65,7 +64,7 @@ struct RecordRingTests {
         #expect(records.next == capacity + 64)
     }
 
-    @Test("records that are being overwritten are not returned")
+    @Test("records during their replacement are not returned")
     func torn() {
         let ring = RecordRing()
         let capacity = UInt64(RecordRing.capacity)
@@ -77,7 +76,7 @@ struct RecordRingTests {
         #expect(records.lost == 2)
     }
 
-    @Test("a reader sees complete records only while another thread writes")
+    @Test("a concurrent reader sees complete records only")
     func threads() async throws {
         let ring = RecordRing()
         let isDone = Atomic(false)

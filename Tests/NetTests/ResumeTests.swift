@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Resuming from sleep")
 struct ResumeTests {
-    /// A machine that sleeps under the test's control.
+    /// Machine with a scripted sleep.
     @ServiceLoop
     private final class Machine {
         var asleep = Duration.seconds(86_400)

@@ -112,7 +112,7 @@ struct LoopWakeupTests {
         }
     }
 
-    /// A counter that threads increment and the loop takes.
+    /// Counter of threads, which the loop takes.
     private final class Box: Sendable {
         private let count = Lock(0)
         func put() { count.withLock { $0 += 1 } }
@@ -125,20 +125,18 @@ struct LoopWakeupTests {
     }
 }
 
-/// A number that only the loop accesses.
+/// Number of the loop.
 @ServiceLoop
 final class Counter {
     var value = 0
     func add() { value += 1 }
 }
 
-/// Returns the thread of the loop.
 @ServiceLoop
 func threadOnLoop() -> (id: UInt, name: String) {
     let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
     return (UInt(pthread_self()), name?.trimmingCharacters(in: .newlines) ?? "")
 }
 
-/// Runs `body` as code of the loop.
 @ServiceLoop
 func onLoop(_ body: @ServiceLoop () async throws -> Void) async rethrows { try await body() }

@@ -5,14 +5,13 @@ import Testing
 
 @testable import Net
 
-/// Returns a free loopback port of either family.
 private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }
 
 @Suite("A datagram socket", .timeLimit(.minutes(15)))
 struct DatagramSocketTests {
-    /// A bound UDP socket that can answer.
+    /// UDP socket that can answer.
     private final class Peer {
         let descriptor: Int32
         let address: SocketAddress
@@ -29,7 +28,7 @@ struct DatagramSocketTests {
             address = try #require(SocketAddress(localOf: descriptor))
         }
 
-        /// Flushes the queue, waits for one datagram, and sends it back to `target`.
+        /// Flushes the queue, and echoes one datagram.
         @ServiceLoop
         func echo(to target: SocketAddress) {
             DatagramQueue.shared.flush()
@@ -106,8 +105,7 @@ struct DatagramSocketTests {
     func `a thousand sockets leak no descriptor`() async throws {
         let peer = try Peer()
         func numbers() throws -> Set<Int32> {
-            // Descriptors of other tests change meanwhile, so only sockets connected to the peer
-            // count.
+            // Counts only sockets of this peer: other tests have descriptors.
             let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             return Set(
                 all.compactMap { Int32($0) }.filter { descriptor in
@@ -132,7 +130,7 @@ struct DatagramSocketTests {
 
 @Suite("A stream", .timeLimit(.minutes(15)))
 struct StreamTests {
-    /// Both ends of a TCP connection over loopback.
+    /// Both ends of a TCP connection.
     @ServiceLoop
     private func pair() async throws -> (StreamConnection, StreamConnection) {
         let listener = try StreamListener(binding: try loopback())
@@ -325,8 +323,7 @@ struct StreamTests {
     @ServiceLoop
     @Test
     func `an IPv6 listener leaves the port free for IPv4`() async throws {
-        // Another program may have the port on IPv4. If our own socket had it, all ten attempts
-        // would fail.
+        // Another program may have the IPv4 port, but not in all ten attempts.
         for _ in 0..<10 {
             let six = try StreamListener(binding: try loopback("[::]:0"))
             let port = try #require(six.localAddress?.port)
@@ -354,7 +351,7 @@ struct StreamTests {
     }
 }
 
-/// Uses up all descriptors, connects, releases them when accepting pauses, and accepts.
+/// Connects without free descriptors, releases them at the pause, and accepts.
 @ServiceLoop
 private func acceptWithoutDescriptors() async throws {
     let listener = try StreamListener(binding: try loopback())

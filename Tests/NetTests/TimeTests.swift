@@ -13,7 +13,7 @@ struct TimeTests {
         clock_gettime(CLOCK_BOOTTIME, &time)
         let between = UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
         let after = Clock.bootMicroseconds(Clock.now)
-        // The conversion rounds up, so the first value may be one higher.
+        // The first value may be one higher: conversion rounds up.
         #expect(before <= between + 1)
         #expect(between <= after)
     }
@@ -38,12 +38,12 @@ struct TimeTests {
     @ServiceLoop
     @Test
     func `five thousand timers fire in the order of their deadlines`() async {
-        // All timers are due, and none can fire before the last is set, because this is one job.
+        // All timers are due, and none fires within this job.
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called: [Int] = []
         for index in 0..<5000 {
-            // The order of setting is mixed: 1237 and 5000 have no common factor.
+            // Mixed order: 1237 and 5000 have no common factor.
             let rank = index * 1237 % 5000
             _ = LoopTimer(at: past + .microseconds(rank)) {
                 called.append(rank)

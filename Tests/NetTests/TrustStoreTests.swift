@@ -15,21 +15,19 @@ struct TrustStoreTests {
         directory = try TemporaryDirectory()
     }
 
-    /// The CA file of the test.
     private var file: String { directory.path("trusted.pem") }
 
-    /// Replaces the file atomically, as programs do that update certificates.
+    /// Replaces the file atomically, like programs for certificates.
     private func trust(_ certificates: String) throws {
         try directory.write(certificates, to: "new.pem")
         try #require(rename(directory.path("new.pem"), file) == 0)
     }
 
-    /// The server's authority.
     private var authority: String {
         get throws { try String(contentsOfFile: nginx.authorityFile, encoding: .utf8) }
     }
 
-    /// Returns an authority that is unrelated to the server.
+    /// Authority unknown to the server.
     private func otherAuthority() throws -> String {
         try Program.run(
             "/usr/bin/openssl",
@@ -43,7 +41,7 @@ struct TrustStoreTests {
         return try String(contentsOfFile: directory.path("other.pem"), encoding: .utf8)
     }
 
-    /// Returns true if a request over HTTPS is answered.
+    /// Returns true if HTTPS works.
     @ServiceLoop
     private func isTrusted(by client: HTTPClient) async throws -> Bool {
         var request = HTTPRequest(
@@ -58,7 +56,7 @@ struct TrustStoreTests {
         }
     }
 
-    /// Returns true if a TLS connection is established.
+    /// Returns true if TLS works.
     @ServiceLoop
     private func isTrusted(by client: TLSClient) async throws -> Bool {
         do throws(TLSError) {
@@ -103,7 +101,7 @@ struct TrustStoreTests {
         try trust(try authority)
         while try await !isTrusted(by: http) {}
         #expect(try await isTrusted(by: tls))
-        // Neither the open connection nor its session may be used after the trust is removed.
+        // Neither the connection nor its session may outlive the trust.
         try trust(other)
         while try await isTrusted(by: http) {}
         #expect(try await !isTrusted(by: tls))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sockets that libcurl watches", .timeLimit(.minutes(15)))
 struct WatchedSocketsTests {
-    /// Watched sockets with a wait for the next event.
+    /// Watched sockets with a wait for events.
     @ServiceLoop
     private final class Fixture {
         let sockets = WatchedSockets()
@@ -16,7 +16,7 @@ struct WatchedSocketsTests {
         init() {
             sockets.handler = { [weak self] descriptor, _ in
                 self?.heard.append(descriptor)
-                // libcurl does the same when it needs no more events.
+                // libcurl does this when it needs no more events.
                 self?.sockets.forget(descriptor)
                 self?.waiter.resume(.ready)
             }
@@ -42,8 +42,7 @@ struct WatchedSocketsTests {
     {
         let listener = try ListeningSocket()
         let fixture = Fixture()
-        // Other tests open and close sockets, so this repeats until the same number is assigned
-        // twice.
+        // Repeats until a socket gets the same number: other tests open and close sockets.
         var descriptor: Int32
         repeat {
             let old = try fixture.open()
@@ -71,14 +70,14 @@ struct WatchedSocketsTests {
         let fixture = Fixture()
         let other = Fixture()
         let descriptor = try fixture.open()
-        // A program that was started at this moment would have such a duplicate.
+        // A program that starts now would have such a duplicate.
         let elsewhere = dup(descriptor)
         defer { close(elsewhere) }
         try fixture.sockets.watch(descriptor, .writable)
         close(descriptor)
         fixture.sockets.forget(descriptor)
         // An unconnected socket is writable. If it were still watched, sd-event would get an event
-        // for a freed source and end the process.
+        // of a freed source and end the process.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()

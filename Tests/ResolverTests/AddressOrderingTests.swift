@@ -17,7 +17,7 @@ struct AddressOrderingTests {
         return policy
     }
 
-    /// A vendor's name with three addresses: the second is fastest, the third is unreachable.
+    /// Vendor with three addresses of a name: the second is fastest, the third unreachable.
     @ServiceLoop
     private static func harness(_ policy: AnswerPolicy = policy()) throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, answers: policy)
@@ -29,7 +29,7 @@ struct AddressOrderingTests {
         return harness
     }
 
-    /// Returns the addresses in the order that a worker would answer.
+    /// Addresses in the order of a worker's answer.
     @ServiceLoop
     private static func cached(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
         -> [String]
@@ -162,7 +162,7 @@ struct AddressOrderingTests {
             _ = harness.begin(try Name("n\(number).example.com"))
         }
         await harness.world.advance(by: .seconds(10))
-        // Each probe set waits 1 s for two unresponsive servers, then pauses for 0.2 s.
+        // A probe set waits 1 s for two unresponsive servers, and pauses for 0.2 s.
         #expect(harness.tried.count <= 10 * 8)
         #expect(!harness.tried.isEmpty)
         await harness.world.advance(by: .seconds(600))

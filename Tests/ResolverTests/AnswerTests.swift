@@ -8,19 +8,18 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Vendor replies and the answers that clients get")
+@Suite("Vendor replies and clients' answers")
 struct AnswerTests {
-    /// Vendors that return A and AAAA in one call.
+    /// Vendors with A and AAAA in one call.
     private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
 
-    /// Returns the origin label of a vendor's first server.
     private static func origin(_ account: Account) throws -> String {
         "\(account.rawValue)/\(try account.servers(1)[0])"
     }
 
     // MARK: - Addresses
 
-    @Test("one call answers with addresses and caches A and AAAA", arguments: pairing)
+    @Test("one call answers with addresses, and caches A and AAAA", arguments: pairing)
     @ServiceLoop
     func addresses(_ account: Account) async throws {
         let harness = try ResolverHarness(account)
@@ -69,7 +68,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("an answer with TTL 0 is not cached, so every query is a call")
+    @Test("an answer with TTL 0 is not cached")
     @ServiceLoop
     func zeroTTL() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -160,7 +159,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("only the vendor that had no addresses is skipped, not a vendor that failed")
+    @Test("a vendor without addresses is skipped, a failed vendor is not")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)
@@ -174,7 +173,7 @@ struct AnswerTests {
 
     // MARK: - One call
 
-    @Test("a client that joins a call waits for the remaining time and is counted as merged")
+    @Test("a client that joins a call waits for the rest, and counts as merged")
     @ServiceLoop
     func joining() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -188,7 +187,7 @@ struct AnswerTests {
         #expect(harness.asked.map(\.whom) == ["tencent 1"])
     }
 
-    @Test("a call continues when the client that caused it has gone")
+    @Test("a call continues without the client that caused it")
     @ServiceLoop
     func firstGone() async throws {
         let harness = try ResolverHarness(.tencent)

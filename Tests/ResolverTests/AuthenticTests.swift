@@ -10,7 +10,7 @@ import Upstream
 
 @Suite("Answers validated by an upstream (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
-    /// Returns an upstream that sets AD in every reply.
+    /// Upstream that sets AD in every reply.
     @ServiceLoop
     private static func validating(
         _ isBelieved: Bool = true,
@@ -25,7 +25,7 @@ struct AuthenticTests {
         }
     }
 
-    /// Returns true if the cached answer of a name is marked as validated.
+    /// Returns true for each cached answer that is validated.
     @ServiceLoop
     private static func kept(_ name: Name, in harness: ResolverHarness) -> [Bool] {
         harness.cache.entries(named: name, type: nil, now: harness.world.now).map(\.isAuthentic)
@@ -157,7 +157,7 @@ struct AuthenticTests {
         for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
             #expect(try await harness.ask(name).resolution.isAuthentic == false, "\(name)")
         }
-        // The vendor has no address, so the answer is the upstream's reply unchanged.
+        // The vendor has no address: the answer is the upstream's reply.
         #expect(try await harness.ask("none.example.com").resolution.isAuthentic)
     }
 

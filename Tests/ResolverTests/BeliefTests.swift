@@ -12,7 +12,7 @@ import Upstream
 struct BeliefTests {
     // MARK: - Private addresses
 
-    /// Addresses in a vendor's reply, and the expected answer.
+    /// Addresses of a vendor and the expected answer.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let known: Known
@@ -86,7 +86,7 @@ struct BeliefTests {
         #expect(harness.resolver.vendors.numbers.droppedAddresses == example.dropped)
     }
 
-    @Test("a dropped address is counted once, however many clients wait for the call")
+    @Test("a dropped address is counted once for all clients of the call")
     @ServiceLoop
     func countedOnce() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -121,7 +121,7 @@ struct BeliefTests {
         #expect(harness.vendors[0].statistics.droppedAddresses == 1)
     }
 
-    @Test("only unusable addresses and no fallback: NODATA")
+    @Test("only unusable addresses without fallback: NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false)
@@ -159,7 +159,7 @@ struct BeliefTests {
         #expect(harness.world.sent.isEmpty)
     }
 
-    @Test("names of letters, digits, hyphens and underscores are sent in lower case")
+    @Test("host names are sent in lower case")
     @ServiceLoop
     func forVendors() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -170,7 +170,7 @@ struct BeliefTests {
 
     // MARK: - JSON
 
-    @Test("a JSON API gets one call per family, and its calls may be free of charge")
+    @Test("a JSON API gets one call per family, which may be free")
     @ServiceLoop
     func oneFamily() async throws {
         let harness = try ResolverHarness(.json)
@@ -211,7 +211,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("if all addresses of a JSON API are unusable, the fallback is queried")
+    @Test("if a JSON API has only unusable addresses, the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
         let harness = try ResolverHarness(.json)

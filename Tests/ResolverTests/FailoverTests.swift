@@ -10,16 +10,16 @@ import Upstream
 
 @Suite("Failover: the next server, then the next vendor, then the fallback")
 struct FailoverTests {
-    /// A fault of the first of two servers, and its cost.
+    /// Fault of the first of two servers, and its cost.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var account = Account.tencent
         let fault: Fault
 
-        /// Time until the second server is called, in milliseconds.
+        /// Milliseconds until the second server is called.
         let next: Int
 
-        /// Requests billed until the answer.
+        /// Billed requests.
         let billed: Int
 
         init(_ label: String, _ fault: Fault, of account: Account, next: Int, billed: Int) {
@@ -31,7 +31,7 @@ struct FailoverTests {
         }
     }
 
-    /// Faults that are detected immediately, then faults that only a timeout detects.
+    /// Faults without delay, then faults that a timeout detects.
     private static let cases: [Case] =
         Account.allCases.filter { $0 != .json }.flatMap { account in
             [
@@ -86,7 +86,7 @@ struct FailoverTests {
         let account = example.account.rawValue
         let harness = try ResolverHarness(example.account)
         harness.faults["\(account) 1"] = example.fault
-        // A vendor with two certificate names retries under the other name first.
+        // A vendor with two certificate names first tries the other name.
         let again =
             if case .broken(.tls, _) = example.fault, example.account == .alibaba {
                 "alibaba 1 at 0, "
@@ -106,7 +106,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a slow server that answers first wins, and the hedged request is billed too")
+    @Test("a slow server that answers first wins; the hedged request is billed")
     @ServiceLoop
     func slowWinner() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -130,7 +130,7 @@ struct FailoverTests {
 
     // MARK: - Silence
 
-    @Test("an unresponsive vendor is waited for if there is no alternative")
+    @Test("an unresponsive vendor without alternative is waited for")
     @ServiceLoop
     func onlySilence() async throws {
         let harness = try ResolverHarness(.tencent, servers: 1, fallsBack: false) {
@@ -147,8 +147,7 @@ struct FailoverTests {
 
     // MARK: - Other vendors
 
-    /// A fault of both servers of the first vendor, the time until the second vendor is called, and
-    /// the requests billed until then.
+    /// Fault of both servers of the first vendor, time until the second vendor, billed requests.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
         ("refused", .broken(.connect("refused")), 0, 0),
         ("a bad certificate", .broken(.tls("expired")), 0, 0),
@@ -156,7 +155,7 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // The vendor's share is half of 3 s. Its unanswered requests may be billed.
+        // The vendor has half of 3 s. Unanswered requests may be billed.
         ("silence", .silent(), 1_500, 2),
     ]
 
@@ -204,7 +203,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a vendor failure is not cached: the other family is a new vendor call")
+    @Test("a vendor failure is not cached")
     @ServiceLoop
     func failureIsForgotten() async throws {
         let harness = try ResolverHarness(.tencent, servers: 1)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Shares of clients in pending queries", .timeLimit(.minutes(5)))
+@Suite("Limits of clients in pending queries", .timeLimit(.minutes(5)))
 struct FairTableTests {
     private static let limits = FairLimits(
         all: 8,
@@ -19,7 +19,6 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
     }
 
-    /// Pending queries that a test ends.
     @ServiceLoop
     private final class Questions {
         private(set) var now = Clock.now
@@ -37,14 +36,14 @@ struct FairTableTests {
             limit: .seconds(3_600)
         )
 
-        /// A timer that never fires.
+        /// Timer that never fires.
         private final class Never: Cancellable {
             func cancel() {}
         }
 
         var count: Int { table.count }
 
-        /// Starts a query; its outcome is stored under `label`.
+        /// Starts a query; `label` keys its outcome.
         func ask(_ key: String, by client: UInt32, as label: String? = nil) {
             now += .milliseconds(1)
             let end = now + .seconds(60)
@@ -63,7 +62,7 @@ struct FairTableTests {
             }
         }
 
-        /// Starts a query whose completion handler retains `object`.
+        /// Starts a query that retains `object`.
         func ask(_ key: String, retaining object: AnyObject) {
             table.join(
                 key,
@@ -126,8 +125,7 @@ struct FairTableTests {
         questions.ask("a1", by: 2, as: "joined")
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
-        // The first eviction freed no slot, because another client took it over; so there was a
-        // second one.
+        // Another client took over the first evicted slot, so a second one was evicted.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")

@@ -9,7 +9,7 @@ import Upstream
 @testable import Resolver
 
 extension HostsTable {
-    /// Returns a table of lines such as `192.0.2.9 printer.lan printer`.
+    /// Table of lines such as `192.0.2.9 printer.lan printer`.
     static func of(_ lines: String...) -> HostsTable {
         var table = HostsTable()
         for line in lines {
@@ -117,7 +117,6 @@ struct HostsTests {
             #expect(answer.answers.isEmpty)
         }
         #expect(harness.upstream?.asked.count == 1)
-        // The cached entry is NODATA too.
         #expect(harness.kept("mail.example.org") == ["MX NODATA 5"])
         #expect(try await harness.ask("unknown.example.org", .mx).rcode == .nxDomain)
         #expect(try await harness.ask("printer.lan", .any).answers.count == 1)
@@ -161,7 +160,7 @@ struct HostsTests {
         #expect(table.addresses(of: "printer.lan")?.map(\.description) == ["192.0.2.1"])
         #expect(table.addresses(of: "b.lan")?.map(\.description) == ["192.0.2.9"])
         #expect(table.pointer("1.2.0.192.in-addr.arpa") == "printer.lan")
-        // The settings give the printer another address, so this address has no name.
+        // The settings give the printer another address.
         #expect(table.pointer("9.2.0.192.in-addr.arpa") == nil)
     }
 

@@ -9,9 +9,9 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A preview predicts the resolution of a query without side effects")
+@Suite("A preview predicts a resolution without side effects")
 struct PreviewTests {
-    /// Returns a resolver with hosts, routes, two vendors and upstreams.
+    /// Resolver with hosts, routes, two vendors and upstreams.
     @ServiceLoop
     private func harness(
         _ answers: AnswerPolicy = AnswerPolicy(),
@@ -31,7 +31,6 @@ struct PreviewTests {
         return harness
     }
 
-    /// Returns the preview of a query.
     @ServiceLoop
     private func preview(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
         -> Decision
@@ -68,7 +67,7 @@ struct PreviewTests {
         #expect(harness.asked.count == asked && harness.kept(name) == entries)
 
         if let hit = decision.hit {
-            // A worker answers this query from the cache; the resolver does not see it.
+            // A worker answers from the cache, without the resolver.
             let message = try #require(try harness.hit(name, type))
             #expect(message.rcode == hit.rcode)
             return
@@ -92,16 +91,14 @@ struct PreviewTests {
         }
     }
 
-    /// A condition of the resolver before the query.
     enum Trouble: String, CaseIterable, Sendable {
         case none, paused, bothPaused, suppressed, noFallback
 
-        /// `held`: queried before, then the cache was emptied. `twice`: only in the cache. `stale`:
-        /// expired in the cache.
+        /// `held`: queried, then removed from the cache. `twice`: cached. `stale`: expired.
         case held, twice, stale
     }
 
-    @Test("the preview of a cached entry has its age, source and refresh time")
+    @Test("a preview of a cached entry has its age, source and refresh time")
     @ServiceLoop
     func hit() async throws {
         let harness = try harness()
@@ -117,7 +114,7 @@ struct PreviewTests {
         #expect(preview(harness, "www.example.com").hit?.hits == 1, "a client query is a cache hit")
     }
 
-    @Test("a stale entry is served after the client timer, or immediately after a failure")
+    @Test("a stale entry is served after the client timer or a failure")
     @ServiceLoop
     func stale() async throws {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -136,7 +133,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("the preview of a pending query says so, and a remembered empty name costs no call")
+    @Test("a preview shows a pending query, and no call for a known empty name")
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()
@@ -150,7 +147,7 @@ struct PreviewTests {
         #expect(other.payee == nil && other.asks && other.plan.asksUpstreams)
     }
 
-    @Test("the preview names the pattern of the route and the pattern that excludes the name")
+    @Test("a preview has the pattern of the route and of the exclusion")
     func routes() throws {
         var table = RouteTable()
         func add(_ place: String, _ pattern: RoutePattern, except: [RoutePattern] = []) {

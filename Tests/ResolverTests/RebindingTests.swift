@@ -10,7 +10,7 @@ import Upstream
 
 @Suite("Public names with private addresses (DNS rebinding)")
 struct RebindingTests {
-    /// Returns an upstream with these addresses for every name.
+    /// Upstream with these addresses for every name.
     @ServiceLoop
     private static func upstream(_ addresses: String...) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in

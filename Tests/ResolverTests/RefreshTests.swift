@@ -9,9 +9,9 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Prefetch: answers in use are refreshed before they expire, within a budget")
+@Suite("Prefetch: answers in use are refreshed within a budget")
 struct RefreshTests {
-    /// Returns a resolver with a cache of some names that have vendor routes.
+    /// Resolver with cached names of vendor routes.
     @ServiceLoop
     private func harness(
         _ names: Name...,
@@ -48,7 +48,7 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers.started == (ttl < 10 ? 0 : 1))
     }
 
-    @Test("a name has one refresh at a time, and none while a client waits for the name")
+    @Test("a name has one refresh at a time, and none while a client waits")
     @ServiceLoop
     func oneAtATime() async throws {
         let harness = try await harness("www.example.com")
@@ -69,7 +69,7 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, done: 1))
     }
 
-    @Test("a failed refresh removes nothing, is not retried, and reaches no client")
+    @Test("a failed refresh removes nothing, and is not retried")
     @ServiceLoop
     func failed() async throws {
         let harness = try await harness("www.example.com", upstream: nil)
@@ -131,7 +131,7 @@ struct RefreshTests {
 
     // MARK: - Always kept
 
-    /// Returns a resolver with settings that keep these names in the cache.
+    /// Resolver that keeps these names in the cache.
     @ServiceLoop
     private func harness(keeping names: Name..., budget: Int = 60) throws -> ResolverHarness {
         var freshness = Freshness()
@@ -140,7 +140,7 @@ struct RefreshTests {
         return try ResolverHarness(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
     }
 
-    @Test("a failing pinned name is retried with growing delays of at most 5 min")
+    @Test("a failing pinned name is retried with delays up to 5 min")
     @ServiceLoop
     func retries() async throws {
         let harness = try ResolverHarness(
@@ -158,7 +158,7 @@ struct RefreshTests {
         #expect(try harness.hit("www.example.com") != nil)
     }
 
-    @Test("pinned names are refreshed within the budget, in turn")
+    @Test("pinned names are refreshed in turn within the budget")
     @ServiceLoop
     func namesBudget() async throws {
         let harness = try harness(
@@ -173,7 +173,7 @@ struct RefreshTests {
         #expect((9...11).contains(calls.count), "one a minute")
     }
 
-    @Test("special names are never resolved as pinned names")
+    @Test("special names are not resolved as pinned names")
     @ServiceLoop
     func special() async throws {
         for routes in [RouteTable(), everything] {
@@ -187,7 +187,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("names in hosts and suppressed families cause no upstream queries")
+    @Test("hosts and suppressed families cause no upstream queries")
     @ServiceLoop
     func overridden() async throws {
         var answers = AnswerPolicy()
@@ -208,7 +208,7 @@ struct RefreshTests {
         #expect(harness.askedAt == ["upstream A at 0 s"])
     }
 
-    @Test("after a network change pinned names are resolved within 1 s")
+    @Test("pinned names are resolved within 1 s of a network change")
     @ServiceLoop
     func networkChange() async throws {
         let harness = try harness(keeping: "www.example.com")
@@ -231,7 +231,7 @@ struct RefreshTests {
         #expect(harness.askedAt == ["tencent 1 at 0 s"])
     }
 
-    /// A route for every name, which does not claim special names.
+    /// Route for every name except special names.
     private var everything: RouteTable {
         var table = RouteTable()
         table.add(

@@ -8,9 +8,9 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Vendors that refuse calls, and vendors that must not be called")
+@Suite("Vendors that refuse calls or must not be called")
 struct RefusalTests {
-    /// The expected story of a query that only the second vendor gets.
+    /// Only the second vendor is called.
     private static let second = """
         NOERROR from alibaba/192.0.2.31:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -19,7 +19,7 @@ struct RefusalTests {
         billed: alibaba 1
         """
 
-    /// The expected story of a query that only the first vendor gets.
+    /// Only the first vendor is called.
     private static let first = """
         NOERROR from tencent/192.0.2.11:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -28,7 +28,7 @@ struct RefusalTests {
         billed: tencent 1
         """
 
-    /// The expected story of a query that only the fallback gets.
+    /// Only the fallback is queried.
     private static let fallback = """
         NOERROR from upstream/scripted after 10 ms
         answer: A 192.0.2.99 300
@@ -36,7 +36,7 @@ struct RefusalTests {
         kept: A 300
         """
 
-    /// Queries again, with an empty cache.
+    /// Queries with an empty cache.
     @ServiceLoop
     private func expect(
         _ harness: ResolverHarness,
@@ -61,7 +61,7 @@ struct RefusalTests {
     )
     @ServiceLoop
     func refused(_ status: Int, _ tries: Int) async throws {
-        // Tencent also answers 401 for a missing or superfluous expiry, so both forms are tried.
+        // Tencent also answers 401 for a wrong expiry, so both forms are tried.
         let asked = (0..<tries).map { "tencent 1 at \($0 * 20)" }.joined(separator: ", ")
         let end = 20 * tries
         let harness = try ResolverHarness(.tencent, .alibaba)
@@ -76,7 +76,7 @@ struct RefusalTests {
             billed: alibaba 1
             """
         )
-        // The probe that confirms the refusal begins at `end`, and tries both forms, too.
+        // The confirming probe begins at `end`, and tries both forms.
         await harness.world.advance(by: .milliseconds(end))
         #expect(
             harness.vendors[0].statistics.state
@@ -89,7 +89,7 @@ struct RefusalTests {
         await harness.world.advance(by: .milliseconds(299_999 + 2 * end) - harness.world.elapsed)
         try await expect(harness, Self.second)
 
-        // There is one probe, and queries that arrive meanwhile do not wait for it.
+        // Queries do not wait for the single probe.
         harness.faults = [:]
         let trial = harness.begin("four.example.com")
         let other = harness.begin("six.example.com", .aaaa)
@@ -107,7 +107,7 @@ struct RefusalTests {
         try await expect(harness, Self.first)
     }
 
-    @Test("a refused account without other vendors makes the fallback answer")
+    @Test("a refused account without other vendors uses the fallback")
     @ServiceLoop
     func refusedAlone() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -121,7 +121,6 @@ struct RefusalTests {
             kept: A 300
             """
         )
-        // The probe is refused, too.
         await harness.world.advance(by: .milliseconds(10))
         try await expect(harness, Self.fallback)
     }
@@ -130,7 +129,7 @@ struct RefusalTests {
         "a wrong clock is corrected once from the Date of the refusal, and stays corrected",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
-            // Without TLS a correction of at most 10 min is accepted.
+            // Without TLS, at most 10 min are corrected.
             (.sealed, -400), (.sealed, -600),
         ] as [(Account, Int64)]
     )
@@ -150,7 +149,7 @@ struct RefusalTests {
             billed: \(name) 1
             """
         )
-        // The correction still holds half a day later: no call is refused.
+        // The correction holds half a day later.
         await harness.world.advance(by: .seconds(40_000))
         try await expect(
             harness,
@@ -166,7 +165,7 @@ struct RefusalTests {
         #expect(harness.vendors[0].statistics.skewRepairs == 2)
     }
 
-    @Test("an account that needs an expiry in requests is detected once")
+    @Test("an account that needs an expiry is detected once")
     @ServiceLoop
     func expiry() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -205,7 +204,7 @@ struct RefusalTests {
         )
     }
 
-    @Test("a spent budget that only warns does not stop calls, and calls are counted")
+    @Test("a budget that only warns permits calls, and counts them")
     @ServiceLoop
     func budgetWarns() async throws {
         let harness = try ResolverHarness(.tencent) {
@@ -216,7 +215,7 @@ struct RefusalTests {
         #expect(harness.vendors[0].statistics.spentToday == 3)
     }
 
-    @Test("pausing a vendor does not end its calls in flight")
+    @Test("a pause does not end calls in flight")
     @ServiceLoop
     func pausedMeanwhile() async throws {
         let harness = try ResolverHarness(.tencent)

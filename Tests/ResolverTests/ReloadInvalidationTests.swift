@@ -11,7 +11,7 @@ import Upstream
 
 @Suite("Cached answers after a change of the settings")
 struct ReloadInvalidationTests {
-    /// The settings of `example.com` before or after a reload.
+    /// Settings of `example.com`.
     @ServiceLoop
     private struct Side {
         var vendors: [String] = []
@@ -23,7 +23,7 @@ struct ReloadInvalidationTests {
         var except: [RoutePattern] = []
     }
 
-    /// Vendors and upstreams by name, shared by two resolvers.
+    /// Vendors and upstreams of two resolvers.
     @ServiceLoop
     private final class Fixture {
         let world = Simulation()
@@ -87,7 +87,6 @@ struct ReloadInvalidationTests {
             )
         }
 
-        /// Stores an answer as if it came from `giver`.
         func store(
             _ name: Name,
             _ type: RecordType,
@@ -123,7 +122,6 @@ struct ReloadInvalidationTests {
             )
         }
 
-        /// Stores the answers of `all`.
         func fill(_ resolver: Resolver) throws {
             let origins = resolver.origins
             try store("a.example.com", .a, from: "a", origins)
@@ -134,7 +132,7 @@ struct ReloadInvalidationTests {
             try store("www.example.org", .a, from: "one", origins)
         }
 
-        /// Returns a snapshot of the cache with the digests of these settings.
+        /// Snapshot with the digests of these settings.
         func snapshot(_ validity: SnapshotValidity?, _ origins: AnswerSourceRegistry) -> [UInt8] {
             var writer = SnapshotWriter(
                 of: cache,
@@ -147,7 +145,7 @@ struct ReloadInvalidationTests {
             return file
         }
 
-        /// Returns the answers that a daemon with these settings restores from a file.
+        /// Answers that a daemon with these settings restores.
         func restored(_ file: [UInt8], _ side: Side, same: Set<String>) throws -> Set<String> {
             cache.remove(.all, now: world.now)
             let resolver = try resolver(side)
@@ -162,12 +160,12 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Texts of the vendors' settings: those of `same` have not changed.
+        /// Settings of the vendors; those of `same` are unchanged.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// The cached answers, as `www.example.com A`.
+        /// Cached answers, as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -178,7 +176,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    /// A change of the settings, and the cached answers that survive it.
+    /// Change of the settings, and the answers that stay.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let old: Side
@@ -186,12 +184,12 @@ struct ReloadInvalidationTests {
         var same: Set<String>?
         let kept: Set<String>
 
-        /// The answers that survive the change with a restart; nil for `kept`.
+        /// Answers that a restart restores; nil for `kept`.
         var restored: Set<String>?
     }
 
-    /// The answers in the cache: of vendor `a`, of vendor `b`, of the fallback after `a`, of
-    /// upstream `one`, and of a name without a route.
+    /// Answers of vendor `a`, of vendor `b`, of the fallback after `a`, of upstream `one`, and of a
+    /// name without a route.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",
@@ -310,7 +308,7 @@ struct ReloadInvalidationTests {
         ]
     }
 
-    @Test("answers stay if the new settings would get them from the same source")
+    @Test("answers stay if the new settings have the same source for them")
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {
@@ -333,7 +331,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("a restart restores no answer that a reload would remove")
+    @Test("a restart restores no answer that a reload removes")
     @ServiceLoop
     func restored() throws {
         for change in Self.cases {
@@ -348,7 +346,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("a snapshot without digests is judged by the current settings alone")
+    @Test("a snapshot without digests depends on the current settings only")
     @ServiceLoop
     func earlierVersion() throws {
         let fixture = Fixture()
@@ -379,7 +377,7 @@ struct ReloadInvalidationTests {
         #expect(try fixture.restored(file, side, same: []) == ["www.example.com A"])
     }
 
-    @Test("a restart without `private-answers` removes private addresses of vendors")
+    @Test("a restart without `private-answers` removes vendors' private addresses")
     @ServiceLoop
     func privateVendor() throws {
         let fixture = Fixture()
@@ -393,7 +391,7 @@ struct ReloadInvalidationTests {
         #expect(try fixture.restored(file, side, same: ["a", "b"]) == ["www.example.com A"])
     }
 
-    @Test("invalid answers are removed in steps, and newer answers stay")
+    @Test("invalid answers are removed in steps; newer answers stay")
     @ServiceLoop
     func steps() async throws {
         let fixture = Fixture()
@@ -418,7 +416,7 @@ struct ReloadInvalidationTests {
         #expect(fixture.left == ["late.example.com A"])
     }
 
-    @Test("an answer to an earlier query is cached only if it is valid under the new settings")
+    @Test("an answer to an earlier query is cached if the new settings permit it")
     @ServiceLoop
     func underWay() async throws {
         let world = Simulation()
@@ -444,7 +442,7 @@ struct ReloadInvalidationTests {
             return world.begin { await resolver.resolve(query, deadline: deadline) }
         }
         let early = ask(first)
-        // After two reloads that restore the first settings, the final settings decide.
+        // After two reloads, the final settings decide.
         let second = resolver(two, after: first)
         _ = second.takeOver(from: first, hosts: HostsTable(), sameVendors: [])
         #expect(try await world.value(of: early).rcode == .noError)
@@ -457,10 +455,10 @@ struct ReloadInvalidationTests {
         #expect(second.statistics === first.statistics)
     }
 
-    @Test("a rate limit window continues with the new limit")
+    @Test("a rate limit continues with the new limit")
     func window() {
         let start = Clock.now
-        /// Returns the seconds at which a lookup is allowed, after lookups at 0, 1 and 2 s.
+        /// Seconds at which a lookup is allowed, after lookups at 0, 1 and 2 s.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)
             for second in 0..<4 { _ = old.take(start + .seconds(second)) }

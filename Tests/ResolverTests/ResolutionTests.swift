@@ -5,9 +5,9 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Records of an upstream's reply that answer the query (RFC 2181 §5, RFC 2308 §5)")
+@Suite("Records that answer the query (RFC 2181 §5, RFC 2308 §5)")
 struct ResolutionTests {
-    /// An upstream's reply and the expected resolution.
+    /// Upstream reply and the expected resolution.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var type = RecordType.a
@@ -17,7 +17,7 @@ struct ResolutionTests {
         var authorities: [Record] = []
         var additionals: [Record] = []
 
-        /// The expected answers, as type and name.
+        /// Type and name of each answer.
         var expected: [String] = []
         var expectedAuthorities: [String] = []
         var lifetime: UInt32 = 300
@@ -211,7 +211,7 @@ struct ResolutionTests {
         #expect(answer.message.additionals.isEmpty)
         #expect(resolution.lifetime == example.lifetime)
         #expect(resolution.variant == query.variant)
-        // An answer is cached at most for the TTL of its proof.
+        // The TTL of the proof limits that of the answer.
         #expect(answer.message.authorities.allSatisfy { $0.ttl <= 300 })
     }
 

@@ -10,12 +10,12 @@ import Upstream
 @testable import Resolver
 
 extension ServiceKey {
-    /// A parameter key that only some clients know.
+    /// Parameter that only some clients know.
     fileprivate static let unknown = ServiceKey(rawValue: 65_000)
 }
 
 extension Record {
-    /// Returns an HTTPS record with these address hints.
+    /// HTTPS record with these hints.
     fileprivate static func https(
         _ name: Name,
         priority: UInt16 = 1,
@@ -55,8 +55,7 @@ extension Record {
 }
 
 extension ScriptedUpstream {
-    /// Returns an upstream that answers HTTPS and SVCB queries with `records`, and A and AAAA
-    /// queries with fixed addresses.
+    /// Upstream with `records` for HTTPS and SVCB, and fixed addresses.
     fileprivate static func binding(_ records: [Record]) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
             guard let question = message.questions.first else { return }
@@ -69,13 +68,12 @@ extension ScriptedUpstream {
     }
 }
 
-@Suite("Address hints in HTTPS and SVCB records of names that vendors resolve (RFC 9460)")
+@Suite("Hints in HTTPS and SVCB records of vendors' names (RFC 9460)")
 struct ServiceBindingFilterTests {
     private static let before = "1 . alpn=h2 ipv4hint=198.51.100.1 ech=AAEC"
     private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"
     private static let bare = "HTTPS 1 . alpn=h2 ech=AAEC key65000=\\009\\008\\007"
 
-    /// Returns the answer policy with this service binding mode.
     private static func policy(
         _ bindings: AnswerPolicy.ServiceBindings,
         suppressesAAAA: Bool = false
@@ -111,7 +109,7 @@ struct ServiceBindingFilterTests {
                     + "ipv6hint=2001:db8::101 key65000=\\009\\008\\007"
             ]
         )
-        // The cached addresses had a TTL of 60 s, of which 10 s have passed.
+        // The cached addresses are 10 s old, with a TTL of 60 s.
         #expect(answer.message.answers.map(\.ttl) == [50])
         #expect(answer.resolution.lifetime == 50)
         #expect(harness.world.sent.count == 1)
@@ -289,11 +287,11 @@ struct ServiceBindingFilterTests {
         #expect(signed.resolution.explanation?.code == .synthesized)
         #expect(harness.upstream?.asked == [])
         #expect(try await harness.ask("www.example.com", .https).plain == [Self.bare])
-        // A name without a route needs no alteration.
+        // A name without a route needs no change.
         let other = try ResolverHarness(.tencent, upstream: .binding([.https("www.example.org")]))
         let untouched = try await other.ask("www.example.org", .https, dnssecOK: true)
         #expect(untouched.plain == [Self.theirs])
-        // But its target may have a route.
+        // Its target may have a route.
         let leading = try ResolverHarness(
             .tencent,
             upstream: .binding([.https("www.example.org", target: "www.example.com")])
@@ -415,11 +413,10 @@ struct ServiceBindingFilterTests {
 }
 
 extension Answer {
-    /// The answers without the quotes around parameter values.
+    /// Answers without quotes.
     fileprivate var plain: [String] { answers.map { $0.replacing("\"", with: "") } }
 }
 
 extension String {
-    /// The text without its final line break.
     fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

@@ -9,10 +9,9 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Returns a resolver with unresponsive vendors and upstreams that loads a snapshot.
+    /// Resolver with unresponsive sources that loads a snapshot.
     ///
-    /// The
-    /// snapshot has www.example.com, which expired `age` minus 60 s ago.
+    /// Its www.example.com expired `age` minus 60 s ago.
     @ServiceLoop
     private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -25,7 +24,7 @@ struct SnapshotWaitersTests {
         return harness
     }
 
-    /// Returns true if the story of the query starts with this text.
+    /// Checks the start of a query's result.
     @ServiceLoop
     private func begins(_ harness: ResolverHarness, _ asked: Asked, _ text: String) async throws
         -> Bool
@@ -33,7 +32,7 @@ struct SnapshotWaitersTests {
         try await harness.story(of: asked).hasPrefix(text)
     }
 
-    @Test("after 300 ms a stale answer is given as soon as it is loaded")
+    @Test("after 300 ms a stale answer is given when loaded")
     @ServiceLoop
     func loadedLate() async throws {
         let harness = try await harness()
@@ -53,7 +52,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a stale answer that is loaded within 300 ms is given after 300 ms")
+    @Test("a stale answer that is loaded earlier is given after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -66,7 +65,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a fresh answer is given as soon as it is loaded")
+    @Test("a fresh answer is given when loaded")
     @ServiceLoop
     func fresh() async throws {
         let harness = try await harness(age: 30)
@@ -79,7 +78,7 @@ struct SnapshotWaitersTests {
         #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
     }
 
-    @Test("an answer is found while the rest of the snapshot is loaded")
+    @Test("an answer is found during the loading")
     @ServiceLoop
     func inPart() async throws {
         let harness = try await harness()
@@ -91,7 +90,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a failure waits for the snapshot, and is not cached meanwhile")
+    @Test("a failure waits for the snapshot, and is not cached")
     @ServiceLoop
     func failure() async throws {
         let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
@@ -109,7 +108,7 @@ struct SnapshotWaitersTests {
         #expect(try await begins(harness, other, "SERVFAIL from httpdnsd after 100 ms"))
     }
 
-    @Test("an unresponsive disk does not delay a client beyond its deadline")
+    @Test("a slow disk does not delay a client beyond its deadline")
     @ServiceLoop
     func hungDisk() async throws {
         let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
@@ -121,7 +120,7 @@ struct SnapshotWaitersTests {
         #expect(harness.cached("four.example.com") == ["A 0"])
     }
 
-    @Test("an upstream answer that arrives before the snapshot is given")
+    @Test("an upstream answer is given before the snapshot")
     @ServiceLoop
     func better() async throws {
         let harness = try await harness(fault: .slow(.milliseconds(200)))
@@ -136,7 +135,6 @@ struct SnapshotWaitersTests {
 }
 
 extension ResolverHarness {
-    /// Returns a snapshot of the cache.
     fileprivate func takeSnapshot() -> [UInt8] {
         var writer = SnapshotWriter(of: cache, now: world.now, wallTime: UInt64(world.wallSeconds))
         var octets: [UInt8] = []
@@ -144,7 +142,6 @@ extension ResolverHarness {
         return octets
     }
 
-    /// Loads the snapshot into the cache.
     fileprivate func load() throws {
         let loaded = try cache.restore(
             snapshot,

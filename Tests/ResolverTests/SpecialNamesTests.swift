@@ -8,13 +8,13 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Names and types that are answered locally (RFC 6761, RFC 6303, RFC 8482)")
+@Suite("Names and types with local answers (RFC 6761, RFC 6303, RFC 8482)")
 struct SpecialNamesTests {
     private static let reverse6 = String(repeating: "0.", count: 31) + "ip6.arpa"
 
     private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"
 
-    /// More sources: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and RFC 9462 §6.4.
+    /// Also RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
         ("localhost", .a, .noError, "A 127.0.0.1", nil),
         ("LocalHost", .aaaa, .noError, "AAAA ::1", nil),
@@ -83,7 +83,7 @@ struct SpecialNamesTests {
         #expect(harness.cache.numbers.entries == 0)
     }
 
-    // `ipv4only.arpa` must be forwarded (RFC 8880 §7.1).
+    // `ipv4only.arpa` is forwarded (RFC 8880 §7.1).
     @Test(arguments: [
         ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
         ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),
@@ -126,7 +126,7 @@ struct SpecialNamesTests {
         #expect(harness.origin(answer) == "office/scripted")
         #expect(office.asked.count == 1)
         #expect(harness.upstream?.asked == [])
-        // The zone apex is not below itself, so it is not claimed.
+        // The zone apex is not below itself.
         #expect(try await harness.ask("local").rcode == .nxDomain)
     }
 

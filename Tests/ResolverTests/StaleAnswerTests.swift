@@ -9,9 +9,9 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Stale answers: given after the client timer and within the window; calls continue")
+@Suite("Stale answers after the client timer, within the window")
 struct StaleAnswerTests {
-    /// Returns a resolver with www.example.com in its cache, expired 1 s ago.
+    /// Resolver with www.example.com, expired 1 s ago.
     @ServiceLoop
     private func harness(
         _ account: Account = .tencent,
@@ -32,7 +32,7 @@ struct StaleAnswerTests {
         return harness
     }
 
-    /// Gives both servers of a vendor the same fault.
+    /// Fault of both servers of a vendor.
     @ServiceLoop
     private func make(_ harness: ResolverHarness, _ fault: Fault?) {
         for account in harness.accounts {
@@ -42,7 +42,7 @@ struct StaleAnswerTests {
 
     // MARK: - When
 
-    @Test("a client that joins gets the stale answer when the first client's 300 ms end")
+    @Test("a client that joins gets the stale answer with the first client")
     @ServiceLoop
     func together() async throws {
         let harness = try await harness()
@@ -74,7 +74,7 @@ struct StaleAnswerTests {
 
     // MARK: - Durations
 
-    @Test("a stale answer is given in the window, SERVFAIL after it", arguments: [3_599, 3_600])
+    @Test("after the window of a stale answer: SERVFAIL", arguments: [3_599, 3_600])
     @ServiceLoop
     func window(_ seconds: Int) async throws {
         let harness = try await harness {
@@ -102,7 +102,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("in an outage of 1 h each client is answered, with at most one call per second")
+    @Test("in an outage of 1 h each client is answered, with one call per second")
     @ServiceLoop
     func outage() async throws {
         let harness = try await harness()
@@ -155,7 +155,7 @@ struct StaleAnswerTests {
         #expect(harness.resolver.singleFlight.merged == 1)
     }
 
-    @Test("a client that stops waiting does not affect the next one")
+    @Test("a client that stops waiting does not affect the next client")
     @ServiceLoop
     func nextOne() async throws {
         let harness = try ResolverHarness(.tencent)

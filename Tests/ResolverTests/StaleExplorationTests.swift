@@ -8,36 +8,33 @@ import Testing
 
 @testable import Resolver
 
-/// Plays every sequence of up to eight events for one name, and checks invariants after each event.
+/// Checks invariants after each event of every sequence of up to eight events for one name.
 ///
-/// The resolver cannot be copied, so each sequence is played from the start. A sequence is not
-/// extended if its final state equals an earlier one: same cache, clients, calls in flight and
-/// server health. A change of a server's fault affects only the next call, so no sequence ends with
-/// such an event.
+/// The resolver cannot be copied, so each sequence is played from the start. A sequence ends at a
+/// state that equals an earlier one: same cache, clients, calls in flight and server health. A
+/// server's fault affects only the next call, so no sequence ends with such an event.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
-    /// An event of a sequence.
     private enum Event: CaseIterable {
-        /// A client sends a query.
         case ask
 
-        /// The vendor's servers answer in 20 ms, never, or with status 500.
+        /// Servers answer in 20 ms, never, or with status 500.
         case good, silent, failing
 
-        /// Time passes: the stale answer timer, and the remaining TTL of 60 s.
+        /// The stale answer timer, and the remaining TTL of 60 s.
         case wait, expire
 
         case network
     }
 
-    /// A client's query, and whether a stale answer existed when it was sent.
+    /// Query, with the stale answer at that time.
     private struct Client {
         let asked: Asked
         let hadStale: Bool
         var isChecked = false
     }
 
-    /// A resolver in which events have happened.
+    /// Resolver with past events.
     @ServiceLoop
     private final class Play {
         let harness: ResolverHarness
@@ -52,7 +49,6 @@ struct StaleExplorationTests {
             question = Question(name: Name("www.example.com"), type: .a)
         }
 
-        /// The fault of the vendor's servers.
         var fault: Fault? {
             didSet { for number in 1...2 { harness.faults["tencent \(number)"] = fault } }
         }
@@ -86,7 +82,7 @@ struct StaleExplorationTests {
         }
 
         private func ask() async throws {
-            // A worker's cache hit requests a refresh when it is due.
+            // A cache hit may cause a refresh.
             if let hit = try harness.hit(question.name) {
                 #expect(hit.rcode == .noError || !hasEverHad)
                 await harness.world.advance(by: .milliseconds(30))
@@ -101,48 +97,47 @@ struct StaleExplorationTests {
             await harness.world.advance(by: .milliseconds(30))
         }
 
-        /// Checks the invariants that hold after every event.
         func check(_ path: [Event]) {
             let now = harness.world.now
             for index in clients.indices {
                 let client = clients[index]
                 let waited = (client.asked.operation.end ?? now) - client.asked.operation.start
-                // No client waits beyond its deadline: 300 ms if there is a stale answer.
+                // No client waits beyond its deadline, or beyond 300 ms with a stale answer.
                 #expect(waited <= ResolverLimits.total + ResolverLimits.grain, "\(path)")
                 if client.hadStale {
                     #expect(waited <= .milliseconds(300) + ResolverLimits.grain, "\(path)")
                 }
                 guard let told = client.asked.operation.value, !client.isChecked else { continue }
                 clients[index].isChecked = true
-                // A client that could get a stale answer never gets a failure.
+                // A client with a stale answer gets no failure.
                 #expect(!client.hadStale || !told.isFailure, "\(path)")
-                // Exactly the stale answers are marked as stale.
+                // Only stale answers are marked as stale.
                 let saysSo = told.explanation.map {
                     [.staleAnswer, .staleNXDomainAnswer].contains($0.code)
                 }
                 #expect(told.provenance.isStale == (saysSo ?? false), "\(path)")
             }
-            // There is at most one call, however many clients wait for it.
+            // All clients share one call.
             for vendor in harness.vendors {
                 let statistics = vendor.statistics
                 #expect(statistics.inFlight + statistics.queued <= 1, "\(path)")
             }
-            // A refresh ends within its time limit, and at most one is in flight.
+            // A refresh ends in time, and one is in flight.
             let refreshes = harness.resolver.prefetcher.numbers
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
-            // A known answer is held for a day, whatever fails.
+            // A known answer stays for a day.
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// The state that determines the future, without the servers' faults.
+        /// State that determines the future, without the servers' faults.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }
                 .map { "\(Self.age(now - $0.asked.operation.start)) \($0.hadStale)" }
             let vendor = harness.vendors[0].statistics
             let servers = vendor.servers.map { "\($0.isCurrent) \($0.failuresInRow)" }
-            // The time since expiry has no effect within a day.
+            // The time since expiry has no effect.
             let held = stale.map { "\($0.isHeld) \($0.expiredFor == nil)" } ?? "-"
             let calls = harness.world.sent.suffix(2).map { harness.world.elapsed - $0.at }
                 .filter { $0 < .milliseconds(4_900) }.map(Self.age)
@@ -151,11 +146,10 @@ struct StaleExplorationTests {
                 + "\(vendor.inFlight) \(servers) \(calls) \(hasEverHad)"
         }
 
-        /// Returns a time in tenths of a second, the resolution of the state.
+        /// Time in tenths of a second.
         private static func age(_ time: Duration) -> Int { time.milliseconds / 100 }
     }
 
-    /// A final state of a sequence.
     private struct End: Hashable {
         var servers = Event.good
         var look = ""
@@ -187,7 +181,7 @@ struct StaleExplorationTests {
         #expect(known.count > 150, "of \(played)")
     }
 
-    /// Plays a sequence, then lets all pending work end before the resolver is released.
+    /// Plays a sequence, then ends all work before the release of the resolver.
     @ServiceLoop
     private func look(after path: [Event]) async throws -> String {
         let play = try Play()

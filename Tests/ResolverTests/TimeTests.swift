@@ -8,9 +8,9 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A client is answered within 5 s, and each source has a share of the time")
+@Suite("A client is answered within 5 s, which the sources divide")
 struct TimeTests {
-    /// Makes all servers of all vendors unresponsive.
+    /// Stops the replies of all servers.
     @ServiceLoop
     private func silence(_ harness: ResolverHarness, onOldConnection isOld: Bool = false) {
         for account in harness.accounts {
@@ -22,7 +22,7 @@ struct TimeTests {
 
     // MARK: - Shares
 
-    @Test("an unresponsive vendor is abandoned after the timeout of each server")
+    @Test("an unresponsive vendor has the timeout of each server")
     @ServiceLoop
     func oneVendor() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -39,7 +39,7 @@ struct TimeTests {
         )
     }
 
-    @Test("vendors have 3 s in all, for any number of attempts")
+    @Test("vendors have 3 s together")
     @ServiceLoop
     func threeSeconds() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -80,9 +80,9 @@ struct TimeTests {
 
     // MARK: - Nothing at all
 
-    // The TXT query checks for a forwarding loop, which also shows as missing replies.
+    // The TXT query detects forwarding loops, another cause of missing replies.
 
-    @Test("all servers unreachable: SERVFAIL immediately, with the network as the reason")
+    @Test("all servers unreachable: SERVFAIL without delay, with the reason")
     @ServiceLoop
     func noNetwork() async throws {
         let harness = try ResolverHarness(
@@ -147,7 +147,7 @@ struct TimeTests {
     }
 }
 
-/// Reproducible pseudo-random numbers (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

@@ -7,10 +7,9 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Traces have every step of a resolution and no secrets")
+@Suite("Traces have every step of a resolution, without secrets")
 struct TraceTests {
-    /// Resolves without the cache and returns the trace: attempts as `why name after .. took ..:
-    /// result`, then notes.
+    /// Trace without the cache: `why name after .. took ..: result`, then notes.
     @ServiceLoop
     private func story(_ harness: ResolverHarness, _ name: Name) async throws -> String {
         let trace = Trace()
@@ -47,7 +46,7 @@ struct TraceTests {
         )
     }
 
-    @Test("a failure and a timeout are followed by the next server, then by upstreams")
+    @Test("the next server follows a failure or timeout, then upstreams")
     @ServiceLoop
     func failures() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -66,7 +65,7 @@ struct TraceTests {
         )
     }
 
-    @Test("a slow server is hedged, and a 429 shows the circuit breaker")
+    @Test("a slow server is hedged; a 429 shows the circuit breaker")
     @ServiceLoop
     func hedge() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -81,7 +80,7 @@ struct TraceTests {
         )
     }
 
-    @Test("local answers and skipped vendors are not attempts")
+    @Test("local answers and skipped vendors are no attempts")
     @ServiceLoop
     func unasked() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -92,7 +91,7 @@ struct TraceTests {
         #expect(story.contains("tencent: no answer ("))
     }
 
-    @Test("parameter values are left out of a request", arguments: [Account.tencent, .alibaba])
+    @Test("a request has no parameter values", arguments: [Account.tencent, .alibaba])
     @ServiceLoop
     func secrets(_ account: Account) async throws {
         let harness = try ResolverHarness(account)
@@ -109,7 +108,7 @@ struct TraceTests {
         #expect(parameters.count > 1 && parameters.allSatisfy { $0.hasSuffix("=…") }, "\(request)")
     }
 
-    @Test("the numbers of attempts and notes are bounded, and the excess is counted")
+    @Test("attempts and notes are limited, and the excess counted")
     @ServiceLoop
     func bounded() {
         let (trace, now) = (Trace(), Clock.now)

@@ -3,7 +3,7 @@ import HTTPDNS
 package import Net
 
 extension Account {
-    /// Returns the server's step for a request.
+    /// Step of the server for a request.
     package func step(
         to request: HTTPRequest,
         _ zone: [String: Known],
@@ -34,7 +34,7 @@ extension Account {
         return try judged(request, zone, at: wallSeconds)
     }
 
-    /// Returns the answer, or 403 and the server's time if the server does not accept the request.
+    /// Answer, or 403 with the server's time.
     private func judged(
         _ request: HTTPRequest,
         _ zone: [String: Known],
@@ -49,7 +49,7 @@ extension Account {
         return .reply(reply)
     }
 
-    /// Returns the `Date` header for the first two days of a test.
+    /// `Date` header for two days of a test.
     private static func date(_ wallSeconds: Int64) -> String {
         let midnight: Int64 = 1_699_920_000
         let (day, second) = (wallSeconds - midnight).quotientAndRemainder(dividingBy: 86_400)
@@ -60,7 +60,6 @@ extension Account {
         return "\(name) Nov 2023 \(parts.joined(separator: ":")) GMT"
     }
 
-    /// Returns the reply for the requested names in the vendor's format.
     private func answer(
         to request: HTTPRequest,
         _ zone: [String: Known],
@@ -90,7 +89,7 @@ extension Account {
         return HTTPReply(status: 200, body: body)
     }
 
-    /// Returns `name.:v4;v4,ttl-v6,ttl|client`, one line for each name.
+    /// `name.:v4;v4,ttl-v6,ttl|client` for each name.
     private static func tencentText(_ found: [(String, Known)]) -> String {
         func family(_ addresses: [String], _ ttl: UInt32) -> String {
             addresses.isEmpty ? "0" : "\(addresses.joined(separator: ";")),\(ttl)"
@@ -100,7 +99,7 @@ extension Account {
         }.joined(separator: "\n")
     }
 
-    /// Returns `{"code": "success", "data": {"answers": […]}}`.
+    /// `{"code": "success", "data": {"answers": […]}}`.
     private static func alibabaText(_ found: [(String, Known)]) -> String {
         func family(_ addresses: [String], _ ttl: UInt32) -> String {
             let list = addresses.map { "\"\($0)\"" }.joined(separator: ",")
@@ -115,7 +114,7 @@ extension Account {
             + answers.joined(separator: ",") + "]}}"
     }
 
-    /// Returns `{"Status", "Question", "Answer", "Authority"}`; an unknown name is NXDOMAIN.
+    /// `{"Status", "Question", "Answer", "Authority"}`; NXDOMAIN for an unknown name.
     private static func jsonText(_ found: (String, Known)?, name: String, isV6: Bool) -> String {
         let type = isV6 ? 28 : 1
         let asked = found?.0 ?? name

@@ -24,49 +24,44 @@ package struct Known: Sendable {
 
 /// Fault of a server.
 package enum Fault: Sendable {
-    /// The server does not answer, possibly only on a reused connection.
+    /// Possibly only on a reused connection.
     case silent(onOldConnection: Bool = false)
 
-    /// The server answers correctly after a delay.
     case slow(Duration)
 
-    /// The transfer fails.
     case broken(HTTPError, after: Duration = .zero)
 
-    /// The server returns a status instead of an answer.
+    /// Status instead of an answer.
     case status(Int, retryAfter: String? = nil)
 
-    /// The server returns a body that is not an answer.
+    /// Other body.
     case says(String)
 
-    /// The server encrypts its answer with a wrong key.
+    /// Encrypted with a wrong key.
     case otherKey
 
-    /// The server answers for another name.
+    /// Answer for another name.
     case otherName
 
-    /// The server returns 401 for names without an expiry.
+    /// 401 for names without expiry.
     case wantsExpiry
 
-    /// The server's clock is ahead, and the server refuses requests signed with another time.
+    /// The server's clock is ahead; other signing times are refused.
     case ahead(seconds: Int64)
 }
 
-/// Vendor account in tests: the real codec, and the replies of emulated servers.
-///
-/// The servers of each kind are in 192.0.2.0/24: those of the first kind from .11, of the second
-/// from .21, and so on.
+/// Vendor account with the real codec and emulated servers: 192.0.2.11 and following for the first
+/// kind, .21 and following for the second.
 package enum Account: String, Sendable, CaseIterable {
-    /// Tencent over HTTPS, with a token.
+    /// HTTPS with a token.
     case tencent
 
-    /// Tencent over HTTP, encrypted with AES, with an expiry.
+    /// HTTP with AES and an expiry.
     case sealed
 
-    /// Alibaba v2 over HTTPS, signed.
+    /// Signed v2 over HTTPS.
     case alibaba
 
-    /// Resolver with a JSON API, one family per call.
     case json
 
     /// Returns the codec.
@@ -84,10 +79,10 @@ package enum Account: String, Sendable, CaseIterable {
     static let otherKey = Secret("6543210987654321")
     private static let secret = String(repeating: "0f", count: 16)
 
-    /// Last octet of the first server's address, minus one.
+    /// Last octet before the first server.
     package var base: Int { 10 * ((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
-    /// Returns the addresses of `count` servers.
+    /// Addresses of `count` servers.
     package func servers(_ count: Int) throws -> [SocketAddress] {
         try (1...count).map { number in
             let text = "192.0.2.\(base + number):\(self == .sealed ? 80 : 443)"
@@ -112,7 +107,7 @@ extension Account {
         ) { first, _ in first }
     }
 
-    /// Returns the requested names, and the expiry of the request if it has one.
+    /// Names, with the expiry if any.
     func question(
         of request: HTTPRequest
     ) throws -> (names: [String], expiry: Int64?) {
@@ -131,12 +126,12 @@ extension Account {
         return (list.split(separator: ",").map(String.init), expiry)
     }
 
-    /// Returns the requested names.
+    /// Requested names.
     package func names(in request: HTTPRequest) throws -> [String] {
         try question(of: request).names
     }
 
-    /// Returns true if the signature of a request is valid at that time.
+    /// True for a signature that is valid at that time.
     func accepts(_ request: HTTPRequest, at wallSeconds: Int64) throws -> Bool {
         if let expiry = try question(of: request).expiry {
             guard (wallSeconds...wallSeconds + 900).contains(expiry) else { return false }
@@ -155,7 +150,7 @@ extension Account {
 }
 
 extension Account {
-    /// Returns the requested names as text, with the type if the request is for one family.
+    /// Requested names as text, with the type for one family.
     package func summary(of request: HTTPRequest) throws -> String {
         let names = try names(in: request).joined(separator: ",")
         guard self == .json else { return names }

@@ -3,9 +3,8 @@ package import DNSCache
 package import DNSWire
 package import Monotonic
 
-/// Walks, sweeps and restores of a cache in one call, without the pauses of the daemon.
 extension AnswerCache {
-    /// Returns the entries of a name: of one type, or of all types if `type` is nil.
+    /// Returns the entries of a name, of all types if `type` is nil.
     package func entries(named name: Name, type: RecordType?, now: Instant) -> [CacheEntry] {
         var walk = CacheWalk(self, .name(name, type))
         var found: [CacheEntry] = []
@@ -13,19 +12,19 @@ extension AnswerCache {
         return found.inOrder
     }
 
-    /// Removes the selected entries and returns their number.
+    /// Removes the selected entries; returns their number.
     @discardableResult
     package func remove(_ selection: Selection, now: Instant) -> Int {
         run(CacheSweep(self, selection, .remove), now: now)
     }
 
-    /// Removes the entries for which `classify` returns true, and returns their number.
+    /// Removes entries by `classify`; returns their number.
     @discardableResult
     package func remove(now: Instant, where classify: @escaping CacheSweep.Judge) -> Int {
         run(CacheSweep(removingFrom: self, now: now, where: classify), now: now)
     }
 
-    /// Expires the selected fresh entries and returns their number.
+    /// Expires selected entries; returns their number.
     @discardableResult
     package func markStale(_ selection: Selection, now: Instant) -> Int {
         run(CacheSweep(self, selection, .markStale), now: now)
@@ -36,7 +35,7 @@ extension AnswerCache {
         return sweep.count
     }
 
-    /// Collects the hits of all copies.
+    /// Hits of all copies.
     package func collectMirroredHits() -> [MirroredHits] {
         var (hits, next) = collectMirroredHits(from: 0)
         while let position = next {
@@ -47,7 +46,7 @@ extension AnswerCache {
         return hits
     }
 
-    /// Stores all entries of a snapshot; stores none if the file is damaged.
+    /// Stores the entries of a snapshot; none of a damaged file.
     package func restore(
         _ file: [UInt8],
         now: Instant,
@@ -70,7 +69,6 @@ extension AnswerCache {
 }
 
 extension SnapshotReader {
-    /// Reads a file in pieces, which do not end at the borders of its blocks.
     @discardableResult
     fileprivate mutating func readAll(
         _ file: [UInt8],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Datagram socket for tests: `receive` waits for one datagram at a time.
+/// Datagram socket with a waiting `receive`.
 @ServiceLoop
 package final class DatagramClient: DatagramReceiving {
     private var socket: DatagramSocket?
@@ -18,7 +18,7 @@ package final class DatagramClient: DatagramReceiving {
 
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
 
-    /// Returns the next datagram.
+    /// Waits for the next datagram.
     package func receive(deadline: Instant) async throws(SocketError) -> [UInt8] {
         while datagrams.isEmpty {
             if let error { throw error }

@@ -2,7 +2,7 @@
 package import Net
 
 extension HTTPTransport {
-    /// Sends `request` and waits for the reply; cancelling the task cancels the request.
+    /// Waits for the reply; the end of the task cancels the request.
     @ServiceLoop
     package func send(
         _ request: HTTPRequest,

@@ -8,7 +8,7 @@ package final class LogRecorder: Sendable {
 
     package init() {}
 
-    /// All lines, each after its level.
+    /// Lines after their levels.
     package var all: [String] { lines.withLock { $0 } }
 
     package var logger: Logger {

@@ -3,7 +3,7 @@ package import Control
 
 /// Replies with every field set.
 package enum Samples {
-    /// A cache snapshot on a full disk.
+    /// Snapshot on a full disk.
     package static var snapshot: SnapshotStatus {
         var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
         snapshot.ageSeconds = 200
@@ -88,7 +88,7 @@ package enum Samples {
         return status
     }
 
-    /// An upstream with three servers: one up, one backing off, one in a loop.
+    /// Upstream with servers that are up, backing off, and in a loop.
     package static var dot: UpstreamStatus {
         let url = "tls://dns.example"
         var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)
@@ -229,7 +229,7 @@ package enum Samples {
         ])
     }
 
-    /// A name with two families, one of them from the vendor.
+    /// Name with two families, one from the vendor.
     package static let resolved = ResolveReply(results: [
         Resolved(
             name: "www.example.com.",
@@ -251,7 +251,7 @@ package enum Samples {
         ),
     ])
 
-    /// Cached entries, with records in the daemon's format.
+    /// Cached entries with records.
     package static var dump: DumpReply {
         var entries = lookup.entries
         entries[0].records = ["192.0.2.10", "192.0.2.11"].map { "www.example.com. 18 IN A \($0)" }
@@ -259,7 +259,7 @@ package enum Samples {
         return DumpReply(entries: entries, total: 2)
     }
 
-    /// A live resolution with every field of an attempt.
+    /// Live resolution with all fields of an attempt.
     package static var explained: ExplainReply {
         var reply = ExplainReply(name: "www.example.com.", type: "A")
         reply.steps = [
@@ -305,7 +305,7 @@ package enum Samples {
         return reply
     }
 
-    /// A dry-run explanation of a cached name.
+    /// Dry run for a cached name.
     package static var foretold: ExplainReply {
         var reply = explained
         reply.live = nil
@@ -457,13 +457,11 @@ package enum Samples {
         )
     }
 
-    /// Settings in force.
     package static let settings = SettingsReply(
         file: "/etc/httpdnsd/httpdnsd.yaml",
         text: "# The effective settings of httpdnsd.\nworkers: auto\n"
     )
 
-    /// Two routes.
     package static let routes = RoutesReply(routes: [
         RouteEntry(
             place: "/etc/httpdnsd/httpdnsd.yaml:7",

@@ -3,17 +3,16 @@ package import Control
 import Foundation
 package import Glibc
 
-/// A Unix socket with scripted replies, for one connection at a time.
+/// Unix socket with scripted replies, for one connection at a time.
 ///
-/// The test must call `stop()`: with `deinit` the daemon would end after its last use in the test,
-/// before the program calls it.
+/// The test must call `stop()`: the program may run longer than the last use of this object.
 package struct ScriptedDaemon: Sendable {
     /// Reaction to a call.
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)
         case octets([UInt8])
-        /// Send these octets and close the connection.
+        /// Send these octets and close.
         case last([UInt8])
         case close
     }
@@ -22,10 +21,10 @@ package struct ScriptedDaemon: Sendable {
 
     package let path: String
 
-    /// Listening socket; the thread closes it.
+    /// The thread closes it.
     private let descriptor: Int32
 
-    /// Listens, and answers calls on a separate thread.
+    /// Answers calls on its own thread.
     package init(_ answer: @escaping @Sendable (Call) -> Answer) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
@@ -48,7 +47,6 @@ package struct ScriptedDaemon: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Answers the calls of one connection until the client disconnects.
     private static func serve(_ peer: Int32, _ answer: (Call) -> Answer) {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -74,20 +72,20 @@ package struct ScriptedDaemon: Sendable {
     }
 }
 
-/// Failed system call of a test helper.
+/// Failed system call.
 package struct SystemFault: Error {
     let call: String
     let number: Int32
 }
 
-/// Creates a temporary directory.
+/// Creates a temporary folder.
 package func temporaryFolder() throws -> String {
     var template = Array("/tmp/httpdnsd-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemFault(call: "mkdtemp", number: errno) }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Creates a Unix stream socket that `use` binds or connects to `path`.
+/// Creates a Unix stream socket; `use` binds or connects it.
 package func unixSocket(
     _ path: String,
     _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
@@ -110,7 +108,7 @@ package func unixSocket(
     return descriptor
 }
 
-/// Sends all octets; false if the peer has disconnected.
+/// Sends all octets; false after a disconnect.
 package func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
     var rest = octets[...]
     while !rest.isEmpty {
@@ -130,19 +128,19 @@ package struct ProgramRun: Sendable {
     package let errors: String
 }
 
-/// Runs the real `httpdnsctl` from the test's directory.
+/// Runs the built `httpdnsctl`.
 package func runControl(_ arguments: String...) async throws -> ProgramRun {
     try await runControl(arguments)
 }
 
-/// Runs the real `httpdnsctl` with a list of arguments.
+/// Runs the built `httpdnsctl`.
 package func runControl(_ arguments: [String]) async throws -> ProgramRun {
     let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent()
     return try await run(folder.appendingPathComponent("httpdnsctl").path, arguments)
 }
 
-/// Runs a program to its end on a separate thread, because Swift's own threads must not block.
+/// Runs a program on its own thread: Swift's threads must not block.
 package func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread {
@@ -151,7 +149,6 @@ package func run(_ program: String, _ arguments: [String]) async throws -> Progr
     }
 }
 
-/// Runs a program to its end and blocks the thread.
 private func runAndWait(_ program: String, _ arguments: [String]) throws -> ProgramRun {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
@@ -161,7 +158,7 @@ private func runAndWait(_ program: String, _ arguments: [String]) throws -> Prog
     process.standardOutput = output
     process.standardError = errors
     try process.run()
-    // Text on standard error is much shorter than a pipe's capacity, so it can be read last.
+    // Standard error fits into a pipe, so it is read last.
     let written = output.fileHandleForReading.readDataToEndOfFile()
     let complained = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()

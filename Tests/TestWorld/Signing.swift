@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Error in the setup of a test.
+/// Error of a test's setup.
 package struct FixtureError: Error, CustomStringConvertible {
     package let description: String
 
@@ -10,9 +10,8 @@ package struct FixtureError: Error, CustomStringConvertible {
     }
 }
 
-/// Hexadecimal text of the vendors' side, which shares no code with the tested side.
+/// Hexadecimal text, independent of the tested code.
 enum Hexadecimals {
-    /// Encodes octets in lower case.
     static func text(of octets: [UInt8]) -> String {
         octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

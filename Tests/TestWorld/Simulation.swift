@@ -1,43 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Simulated network and clock, controlled by the test.
+/// Simulated network and clock.
 ///
-/// The time stands still while any code can run, then jumps to the next event. Each test therefore
-/// takes only as long as its code, and is deterministic. All code runs on the service loop, which
-/// runs its jobs in order.
+/// The time stands still while code can run, then jumps to the next event. Tests are therefore fast
+/// and deterministic. All code runs on the service loop.
 @ServiceLoop
 package final class Simulation: HTTPTransport {
-    /// Reaction of a server to a request.
+    /// Reaction of a server.
     package enum Step: Sendable {
-        /// Sends a reply after a delay; the request times out if the reply would be too late.
+        /// The request times out if the reply is too late.
         case reply(HTTPReply, after: Duration = .milliseconds(20))
 
         case fail(HTTPError, after: Duration = .zero)
 
-        /// Never answers; with `whileConnecting` no connection is made, so the request is not sent.
+        /// With `whileConnecting` no connection is made, so the request is not sent.
         case silence(reused: Bool = false, whileConnecting: Bool = false)
     }
 
-    /// Sent request, with its time and its timeout.
+    /// Request with time and timeout.
     package struct Sent: Sendable {
         package let request: HTTPRequest
         package let at: Duration
         package let wait: Duration
     }
 
-    /// Code that waits for a time.
     private struct Sleeper {
         let end: Instant
 
-        /// True for a timer, false for other events.
         var isTimer = false
 
-        /// Resumes the code, with true if the time came, or false if it was woken earlier.
+        /// Called with true at the time, or with false earlier.
         let wake: @ServiceLoop (Bool) -> Void
     }
 
-    /// Timer or request on the simulated clock.
+    /// Timer or request.
     private final class Timer: RequestHandle {
         private let world: Simulation
         private let number: Int
@@ -52,21 +49,19 @@ package final class Simulation: HTTPTransport {
         func cancel() { world.wake(number, false) }
     }
 
-    /// Start of the test: a day ahead of the system clock, so that an instant of one clock cannot
-    /// pass for an instant of the other.
+    /// A day ahead of the system clock, so that instants of the two clocks differ.
     package let start: Instant
 
-    /// Current time.
     package private(set) var now: Instant
 
-    /// Wall clock at the start, in seconds since 1970: Tue, 14 Nov 2023 22:13:20 GMT.
+    /// Seconds since 1970 at the start: Tue, 14 Nov 2023 22:13:20 GMT.
     package nonisolated static let wall: Int64 = 1_700_000_000
 
-    /// Requests sent, and the number of requests cancelled by their sender.
+    /// Requests sent, and requests cancelled by their sender.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 
-    /// Behaviour of the servers; tests may change it at any time.
+    /// Behaviour of the servers, which may change.
     package var script: (HTTPRequest) -> Step = { _ in .silence() }
 
     private var sleepers: [Int: Sleeper] = [:]
@@ -74,10 +69,10 @@ package final class Simulation: HTTPTransport {
     /// Number of times that all connections were dropped.
     private var drops = 0
 
-    /// Numbers of the sleepers that are requests.
+    /// Sleepers that are requests.
     private var replies: Set<Int> = []
 
-    /// Counter of all events; the world is idle when it no longer changes.
+    /// Events so far; constant in an idle world.
     private var activity = 0
 
     package nonisolated init() {
@@ -93,13 +88,13 @@ package final class Simulation: HTTPTransport {
         }
     }
 
-    /// Time since the start of the test.
+    /// Since the start.
     package var elapsed: Duration { now - start }
 
-    /// Wall clock in seconds since 1970.
+    /// Seconds since 1970.
     package var wallSeconds: Int64 { Self.wall + elapsed.components.seconds }
 
-    /// Clocks for the tested code.
+    /// Clocks of the tested code.
     package var clocks: Clocks {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
@@ -200,7 +195,7 @@ extension Simulation {
         sleepers.removeValue(forKey: number)?.wake(isDone)
     }
 
-    /// Runs all code that can run without advancing the time.
+    /// Runs all code without advancing the time.
     private func settle() async {
         var quiet = 0
         while quiet < 40 {
@@ -210,7 +205,7 @@ extension Simulation {
         }
     }
 
-    /// Advances the time until `isDone` returns true, at most until `end`.
+    /// Advances the time until `isDone`, at most until `end`.
     package func drive(
         until end: Instant,
         _ isDone: @escaping @Sendable @ServiceLoop () -> Bool
@@ -218,7 +213,7 @@ extension Simulation {
         await ServiceLoop.task { [self] in
             await settle()
             while !isDone() {
-                // Replies and timeouts come before timers of the same instant.
+                // Replies and timeouts precede timers of the same instant.
                 let next = sleepers.min { first, second in
                     (first.value.end, first.value.isTimer ? 1 : 0, first.key)
                         < (second.value.end, second.value.isTimer ? 1 : 0, second.key)

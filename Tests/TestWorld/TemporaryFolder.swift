@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// A temporary directory for the files of one test, removed when the test ends.
+/// Temporary directory of one test.
 package final class TemporaryFolder: Sendable {
-    /// The absolute path, without a final slash.
+    /// Absolute, without final slash.
     package let path: String
 
     package init() throws {
@@ -24,7 +24,7 @@ package final class TemporaryFolder: Sendable {
         rmdir(path)
     }
 
-    /// Writes a file and returns its path.
+    /// Writes a file; returns its path.
     package func write(_ octets: [UInt8], to name: String, mode: mode_t = 0o600) throws -> String {
         let file = "\(path)/\(name)"
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
@@ -36,18 +36,17 @@ package final class TemporaryFolder: Sendable {
             guard count > 0 else { throw SystemError(code: errno) }
             rest = rest.dropFirst(count)
         }
-        // Set the mode again, as the umask may have changed it.
+        // The umask may have changed the mode.
         guard fchmod(descriptor, mode) == 0 else { throw SystemError(code: errno) }
         return file
     }
 
-    /// Writes a text and returns the file's path.
+    /// Writes a text; returns its path.
     package func write(_ text: String, to name: String, mode: mode_t = 0o600) throws -> String {
         try write([UInt8](text.utf8), to: name, mode: mode)
     }
 }
 
-/// Error of a system call, as `errno`.
 private struct SystemError: Error {
     let code: CInt
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// A clock that a test advances, and that reports when a timer is set.
+/// Controlled clock that reports when a timer is set.
 @ServiceLoop
 package final class TestClock {
     package private(set) var now: Instant
     package var wallSeconds: Int64 = 1_700_000_000
     private var timers: [Timer] = []
 
-    /// The test's continuation while it waits for a timer to be set.
+    /// Test that waits for a timer.
     private var observer: CheckedContinuation<Void, Never>?
 
-    /// A pending timer.
     private final class Timer: Cancellable {
         let end: Instant
         let action: @ServiceLoop () -> Void
@@ -52,7 +51,7 @@ package final class TestClock {
         await withCheckedContinuation { observer = $0 }
     }
 
-    /// Advances both clocks and fires the timers that are due.
+    /// Advances both clocks; fires due timers.
     package func advance(by seconds: Int64) {
         now += .seconds(seconds)
         wallSeconds += seconds

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Asynchronous operation of a test, and its result.
+/// Asynchronous operation of a test.
 @ServiceLoop
 package final class TestOperation<Value: Sendable> {
-    /// Result; nil while the operation runs.
+    /// Nil while the operation runs.
     package fileprivate(set) var value: Value?
 
-    /// Start and end of the operation.
+    /// Start and end.
     package let start: Instant
     package fileprivate(set) var end: Instant?
 
@@ -21,13 +21,13 @@ package final class TestOperation<Value: Sendable> {
     package func cancel() { task?.cancel() }
 }
 
-/// Error: the awaited event does not occur.
+/// The awaited event does not occur.
 package struct NothingHappens: Error {
     package init() {}
 }
 
 extension Simulation {
-    /// Starts an operation without advancing the time.
+    /// Starts an operation now.
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable @ServiceLoop () async -> Value
     ) -> TestOperation<Value> {
@@ -40,7 +40,7 @@ extension Simulation {
         return operation
     }
 
-    /// Advances the time until the operation has a result, at most by 60 s, and returns the result.
+    /// Advances the time by at most 60 s until there is a result.
     package func value<Value: Sendable>(of operation: TestOperation<Value>) async throws -> Value {
         await drive(until: now + .seconds(60)) { operation.value != nil }
         guard let value = operation.value else { throw NothingHappens() }
@@ -49,7 +49,7 @@ extension Simulation {
 }
 
 extension Duration {
-    /// Duration in whole milliseconds.
+    /// Whole milliseconds.
     package var milliseconds: Int {
         Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

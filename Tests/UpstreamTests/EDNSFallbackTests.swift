@@ -10,7 +10,7 @@ import Testing
 struct EDNSFallbackTests {
     private let harness = UpstreamHarness()
 
-    /// Transport to a server that a closure simulates.
+    /// Transport to a simulated server.
     private final class Played: UpstreamTransport {
         let isProtected = false
         let validates = false

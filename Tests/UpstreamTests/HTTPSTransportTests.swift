@@ -5,7 +5,7 @@ import Testing
 
 @testable import Upstream
 
-/// HTTP transport that follows a script without delay.
+/// Scripted HTTP transport without delay.
 @ServiceLoop
 private final class ScriptedTransport: HTTPTransport {
     private(set) var sent: [HTTPRequest] = []
@@ -25,7 +25,6 @@ private final class ScriptedTransport: HTTPTransport {
         return Handle(Clocks.system.timer(Clock.now) { completion(result) })
     }
 
-    /// A request with a scripted result.
     private final class Handle: RequestHandle {
         private let timer: any Cancellable
         let wasSent = true
@@ -40,7 +39,7 @@ private final class ScriptedTransport: HTTPTransport {
 
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")
 struct HTTPSTransportTests {
-    /// Returns a valid reply, modified by `change`.
+    /// Valid reply, modified by `change`.
     private static func answer(
         _ request: HTTPRequest,
         age: String? = nil,
@@ -54,7 +53,7 @@ struct HTTPSTransportTests {
         return answer
     }
 
-    /// Sends a query for `www.example.com`.
+    /// Queries `www.example.com`.
     @ServiceLoop
     private func ask(
         _ transport: ScriptedTransport,

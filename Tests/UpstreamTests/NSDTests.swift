@@ -6,12 +6,12 @@ import Testing
 
 @testable import Upstream
 
-/// An independent authoritative server, NSD, with a zone for this test.
+/// Independent authoritative server with a zone.
 private final class NSD: Sendable {
     static let path = "/usr/sbin/nsd"
     static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
 
-    /// True if a missing NSD is a failure; otherwise the test is skipped.
+    /// True if the test must not be skipped without NSD.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
     let address: SocketAddress
@@ -32,7 +32,7 @@ private final class NSD: Sendable {
         """
         + (0..<80).map { "big IN TXT \"\($0) \(String(repeating: "x", count: 60))\"\n" }.joined()
 
-    /// Starts NSD, and returns after it has logged its start.
+    /// Starts NSD, and waits for its log line.
     init(port: UInt16) throws {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("nsd-" + UUID().uuidString)
@@ -72,9 +72,7 @@ private final class NSD: Sendable {
         }
     }
 
-    /// Starts a program with no signal blocked.
-    ///
-    /// Test threads may block signals, but NSD needs SIGCHLD.
+    /// Starts a program without blocked signals: NSD needs SIGCHLD.
     private static func spawn(_ arguments: [String], errors: Int32) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -106,13 +104,12 @@ private final class NSD: Sendable {
         let log: String
     }
 
-    /// Starts NSD on a free port.
     @ServiceLoop
     static func start() throws -> NSD {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var failure: (any Error)?
         for _ in 0..<5 {
-            // Another process can take the port before NSD binds it, so start up to five times.
+            // Another process may take the port first, so there are five tries.
             let port = try DatagramListener(binding: any, shared: false).address.port
             do { return try NSD(port: port) } catch { failure = error }
         }

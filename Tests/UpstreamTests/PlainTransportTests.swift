@@ -27,7 +27,7 @@ struct PlainTransportTests {
         checkingDisabled: false
     )
 
-    /// Sends one query to a server with this script.
+    /// Sends one query to a scripted server.
     @ServiceLoop
     private static func ask(
         _ script: @escaping ScriptedServer.Datagrams,
@@ -130,11 +130,11 @@ struct PlainTransportTests {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var address = any
         do {
-            // The port is closed after the listener is released.
+            // The released listener closes the port.
             address = try DatagramListener(binding: any, shared: false).address
         }
         let upstream = Self.upstream(address, timeout: .seconds(60))
-        // Without the ICMP message the test would run into the suite's time limit.
+        // Without the ICMP message the test reaches its time limit.
         let result = await Self.result(upstream, within: .seconds(120))
         guard case .failure(.unreachable(let why)) = result else {
             Issue.record("\(result)")
@@ -195,8 +195,7 @@ struct PlainTransportTests {
                     reply(to: query) { message in
                         message.answers += message.answers
                         if index == 1 {
-                            // A server that does not preserve case does not preserve it over TCP
-                            // either.
+                            // Over TCP, this server does not preserve case either.
                             message.questions[0].name = message.questions[0].name.respelt
                         }
                     }
@@ -292,7 +291,7 @@ struct PlainTransportTests {
         #expect(upstream.numbers.successes == 1)
     }
 
-    /// Thread-safe counter from zero.
+    /// Thread-safe counter.
     private final class Rounds: Sendable {
         private let round = Atomic(0)
         func next() -> Int { round.add(1, ordering: .relaxed).oldValue }

@@ -4,13 +4,13 @@ import Net
 import Synchronization
 import Testing
 
-/// DNS server on loopback sockets that follows a script.
+/// Scripted DNS server on loopback.
 @ServiceLoop
 final class ScriptedServer {
-    /// Returns the datagrams to send for a query, in order; empty for no reply.
+    /// Datagrams for a query; empty for no reply.
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
-    /// Returns the octets to write for a query over TCP, lengths included; then the server closes.
+    /// Octets for a query over TCP, with lengths; then the server closes.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
     let address: SocketAddress
@@ -21,10 +21,10 @@ final class ScriptedServer {
     private let isStopping = Flag()
     private let accepted = Count()
 
-    /// Number of TCP connections so far.
+    /// TCP connections.
     var connections: Int { accepted.value.load(ordering: .relaxed) }
 
-    /// Starts a server; without `stream` its TCP port is closed.
+    /// Without `stream` the TCP port is closed.
     init(_ script: @escaping Datagrams, stream: Stream? = nil) throws {
         (datagrams, self.stream) = try Self.bind(both: stream != nil)
         address = datagrams.address
@@ -46,7 +46,6 @@ final class ScriptedServer {
         if let listener = self.stream, let stream { serve(listener, stream) }
     }
 
-    /// Stops the server permanently.
     func stop() {
         isStopping.value.store(true, ordering: .relaxed)
         datagrams.stopReceiving()
@@ -54,7 +53,7 @@ final class ScriptedServer {
         stream?.close()
     }
 
-    /// Binds a UDP socket, and a TCP socket if requested, to one free port.
+    /// Binds a UDP socket, and a TCP socket if needed, to one port.
     private static func bind(both: Bool) throws -> (DatagramListener, StreamListener?) {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         while true {
@@ -84,7 +83,7 @@ final class ScriptedServer {
                         guard !more.isEmpty else { return }
                         octets += more
                     }
-                    // Single octets test that the reader assembles partial reads.
+                    // Single octets test partial reads.
                     for octet in script(Array(octets[2...])) {
                         try await client.write([octet], deadline: patience)
                     }
@@ -104,7 +103,7 @@ final class ScriptedServer {
 
 // MARK: - Replies
 
-/// Returns the correct reply to a query, modified by `change`.
+/// Correct reply, modified by `change`.
 func reply(
     to query: [UInt8],
     _ change: (inout Message) -> Void = { _ in }
@@ -122,13 +121,13 @@ func reply(
     return message.encoded()
 }
 
-/// Returns a message with its length prefix for TCP.
+/// Message with its length prefix.
 func framed(_ message: [UInt8]) -> [UInt8] {
     [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
 }
 
 extension Name {
-    /// The name with the case of its first letter changed.
+    /// Name with another case of its first letter.
     var respelt: Name {
         var octets = octets
         octets[1] ^= 0x20
@@ -136,7 +135,7 @@ extension Name {
     }
 }
 
-/// Names as literals, for tests only.
+/// Name literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {

@@ -3,10 +3,9 @@ import DNSWire
 import Net
 import Testing
 
-/// DNS server over TCP that follows a script per connection.
+/// DNS server over TCP with a script per connection.
 @ServiceLoop
 final class StreamServer {
-    /// An accepted connection and its number.
     @ServiceLoop
     final class Client {
         let number: Int
@@ -18,7 +17,7 @@ final class StreamServer {
             self.stream = stream
         }
 
-        /// Returns the next query; nil when the client has closed the connection.
+        /// Next query; nil after the client's close.
         func next() async -> [UInt8]? {
             while true {
                 if inbox.count >= 2 {
@@ -34,22 +33,20 @@ final class StreamServer {
             }
         }
 
-        /// Writes octets without a length prefix.
+        /// Writes octets without length prefix.
         func write(_ octets: [UInt8]) async {
             try? await stream.write(octets, deadline: Clock.now + .seconds(300))
         }
 
-        /// Closes the connection.
         func close() { stream.close() }
     }
 
     let address: SocketAddress
     private let listener: StreamListener
 
-    /// Number of connections so far.
+    /// Connections so far.
     private(set) var connections = 0
 
-    /// Starts a server.
     init(_ script: @escaping @Sendable @ServiceLoop (Client) async -> Void) throws {
         listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         address = try #require(listener.localAddress)

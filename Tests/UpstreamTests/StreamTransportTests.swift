@@ -7,7 +7,7 @@ import Testing
 
 @Suite("An upstream on one connection", .timeLimit(.minutes(15)))
 struct StreamTransportTests {
-    /// Returns an upstream over TCP.
+    /// Upstream over TCP.
     @ServiceLoop
     private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> Forwarder {
         upstream(server.address, clocks)
@@ -24,7 +24,7 @@ struct StreamTransportTests {
         )
     }
 
-    /// Clock that advances on request; timers are the system's.
+    /// Controlled clock with real timers.
     @ServiceLoop
     private final class ServerSelectionClock {
         var now = Clock.now
@@ -38,7 +38,7 @@ struct StreamTransportTests {
         }
     }
 
-    /// Sends queries concurrently, and returns their results.
+    /// Sends concurrent queries.
     @ServiceLoop
     private func ask(
         _ upstream: Forwarder,
@@ -74,10 +74,9 @@ struct StreamTransportTests {
             while let query = await client.next() {
                 queries.append(query)
                 guard queries.count == 50 else { continue }
-                // The IDs of concurrent queries differ.
                 #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
                 for query in queries.shuffled() {
-                    // Single octets test that the reader assembles partial reads.
+                    // Single octets test partial reads.
                     for octet in framed(reply(to: query)) { await client.write([octet]) }
                 }
                 queries = []
@@ -160,7 +159,7 @@ struct StreamTransportTests {
         }
         defer { server.stop() }
         let upstream = upstream(server, clock.clocks)
-        // At least one query is lost; more on a busy machine, if queries miss their deadlines.
+        // A busy machine may lose more queries.
         var lost = 0
         while await ask(upstream, ["www.example.com"], within: .milliseconds(300))
             != [.success("www.example.com")]
@@ -197,7 +196,7 @@ struct StreamTransportTests {
             deadline: start + .seconds(20)
         )
         #expect(server.connections == 2)
-        // Network changes complete the first query, which still waits on the old connection.
+        // A network change completes the first query on the old connection.
         upstream.networkChanged()
         upstream.networkChanged()
         first.cancel()
@@ -219,7 +218,7 @@ struct StreamTransportTests {
         let slow = ServiceLoop.task {
             await ask(upstream, ["slow.example.com"], within: .milliseconds(300))
         }
-        // The slow query exceeds `fairWait`, but the time since the last reply does not.
+        // The query exceeds `fairWait`, the time since the last reply does not.
         let most = UpstreamLimits.fairWait - .milliseconds(1)
         clock.now += most
         #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])

@@ -6,31 +6,30 @@ import Testing
 
 @testable import Upstream
 
-/// Scripted upstreams in virtual time, with a log of the queries to each.
+/// Scripted upstreams in virtual time, with a log of queries.
 @ServiceLoop
 final class UpstreamHarness {
     let world = Simulation()
 
-    /// Server and time in milliseconds of each query: `one@0`, `two@400`.
+    /// Server and milliseconds of each query: `one@0`, `two@400`.
     private(set) var asked: [String] = []
 
-    /// The same for loop probes.
+    /// Loop probes.
     private(set) var probed: [String] = []
 
-    /// The same for health probes.
+    /// Health probes.
     private(set) var checked: [String] = []
 
     nonisolated init() {}
 
-    /// Elapsed time in milliseconds.
+    /// Milliseconds.
     var elapsed: Int { world.elapsed.milliseconds }
 
-    /// Creates a group with its own health table.
+    /// Group with its own health table.
     func group(_ members: any Forwarding...) -> UpstreamGroup {
         UpstreamGroup(members, health: HealthTable(clocks: world.clocks))
     }
 
-    /// Records a query to a server.
     func note(_ who: String, _ query: ForwardedQuery) {
         let line = "\(who)@\(elapsed)"
         if query == .probe {
@@ -42,19 +41,18 @@ final class UpstreamHarness {
         }
     }
 
-    /// Returns the queries since the last call.
+    /// Queries since the last call.
     func takeAsked() -> String {
         defer { asked = [] }
         return asked.joined(separator: " ")
     }
 
-    /// Returns the health probes since the last call.
+    /// Health probes since the last call.
     func takeChecked() -> String {
         defer { checked = [] }
         return checked.joined(separator: " ")
     }
 
-    /// Advances the time.
     func advance(by duration: Duration) async { await world.advance(by: duration) }
 
     static let query = ForwardedQuery(
@@ -63,7 +61,7 @@ final class UpstreamHarness {
         checkingDisabled: false
     )
 
-    /// Sends a query to a group, and advances the time until it completes.
+    /// Sends a query, and advances the time until its end.
     func ask(
         _ group: UpstreamGroup,
         within time: Duration = .milliseconds(4_800)
@@ -81,17 +79,15 @@ final class UpstreamHarness {
     }
 }
 
-/// Scripted upstream, in the virtual time of a ``UpstreamHarness``.
+/// Upstream in the virtual time of a ``UpstreamHarness``.
 final class ScriptedUpstream: Forwarding {
-    /// Reaction to a query.
     enum Step: Sendable {
-        /// Answers after so many milliseconds, possibly after the deadline.
+        /// After milliseconds, possibly past the deadline.
         case answer(Int)
 
-        /// Fails after so many milliseconds.
+        /// After milliseconds.
         case fail(UpstreamError, Int = 0)
 
-        /// Never answers.
         case silence
     }
 
@@ -104,20 +100,20 @@ final class ScriptedUpstream: Forwarding {
     var numbers = UpstreamNumbers()
     var forgeries: UInt64 = 0
 
-    /// Reaction to clients' queries, by query number; can change during the test.
+    /// Reaction by query number; may change.
     var script: (Int) -> Step
 
-    /// Reaction to probes; nil: as to the next client's query.
+    /// Reaction to probes; nil: as to the next query.
     var own: Step?
 
-    /// Time until the deadline of each query, in milliseconds.
+    /// Milliseconds until the deadline of each query.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
     private(set) var resets = 0
     private(set) var questions: [Question] = []
     private let harness: UpstreamHarness
 
-    /// Creates an upstream; `script` gets the number of the query, from 0.
+    /// `script` gets the query number from 0.
     init(
         _ name: String,
         in harness: UpstreamHarness,
@@ -185,7 +181,7 @@ final class ScriptedUpstream: Forwarding {
 }
 
 extension UpstreamGroup {
-    /// Sends a query, for a caller in a task.
+    /// Sends a query from a task.
     func exchange(
         _ query: ForwardedQuery,
         deadline: Instant

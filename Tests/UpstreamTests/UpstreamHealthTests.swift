@@ -10,7 +10,7 @@ import Testing
 struct UpstreamHealthTests {
     private let harness = UpstreamHarness()
 
-    /// Collects the health reports of a group.
+    /// Health reports of a group.
     @ServiceLoop
     private final class Log {
         var lines: [String] = []
@@ -33,10 +33,10 @@ struct UpstreamHealthTests {
         #expect(log.lines == ["upstream one (scripted, unprotected): backing off: no route"])
         #expect(harness.takeAsked() == "one@0 two@5")
         #expect(harness.takeChecked() == "one@5")
-        // A server that backs off gets no queries.
+        // A backed-off server gets no queries.
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked().contains("one") == false)
-        // Probes fail after 1 s and after another 2 s.
+        // Probes fail after 1 s and 3 s.
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeChecked().contains("one"))
@@ -64,7 +64,7 @@ struct UpstreamHealthTests {
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(2))
         #expect(harness.takeChecked().split(separator: " ").count == 1)
-        // The server backs off, and is probed only when a query needs a server.
+        // A backed-off server is probed only when needed.
         await harness.advance(by: .seconds(600))
         #expect(harness.takeChecked() == "")
     }
@@ -112,7 +112,7 @@ struct UpstreamHealthTests {
         one.own = .answer(10)
         await harness.advance(by: .seconds(2))
         probes = harness.takeChecked().split(separator: " ").count
-        // The answered probe was slow, so two further queries measure the round trip.
+        // Two more queries measure the slow server.
         #expect(probes == 4)
         #expect(group.health.health(of: one).isFit)
     }
@@ -269,11 +269,10 @@ struct UpstreamHealthTests {
         let one = ScriptedUpstream("one", in: harness) { _ in .silence }
         let group = harness.group(one)
         let log = Log(group)
-        // A timeout starts a loop probe.
         #expect(try await harness.ask(group) == .failure(.timedOut))
         let probe = try #require(one.questions.first { $0.type == .txt })
         #expect(probe.name.text.hasSuffix(".loop-probe.httpdnsd"))
-        // Loop probes of other instances are not recognised.
+        // Probes of other instances are not recognised.
         #expect(!group.health.recognises(Question(name: "x.loop-probe.httpdnsd", type: .txt)))
         #expect(
             !group.health.recognises(
@@ -287,7 +286,7 @@ struct UpstreamHealthTests {
         _ = harness.takeAsked()
         #expect(try await harness.ask(group) == .failure(.loop))
         #expect(harness.takeAsked() == "")
-        // After the pause the daemon sends another loop probe, and no client's query.
+        // After the pause, only a loop probe is sent.
         await harness.advance(by: UpstreamLimits.loopRest)
         #expect(try await harness.ask(group) == .failure(.loop))
         await harness.advance(by: .milliseconds(10))
@@ -316,7 +315,7 @@ struct UpstreamHealthTests {
 
 @Suite("Attempt plan of a query, under random events")
 struct AttemptPlanTests {
-    /// Checks the invariants of the plan for random orders of events.
+    /// Invariants of the plan under random events.
     @Test(arguments: 0..<400)
     func `in any order of events the plan keeps its limits and its deadline`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))
@@ -350,7 +349,7 @@ struct AttemptPlanTests {
                 #expect(until <= now + candidates[server].timeout)
                 #expect(running[number] == nil && !refused.contains(server))
                 #expect((since == nil) == (times[server] == nil))
-                // Only the health of protected servers allows plain DNS, not the result of a name.
+                // Only the health of protected servers permits plain DNS.
                 #expect(
                     candidates[server].isProtected
                         || candidates.prefix(server).allSatisfy {
@@ -389,7 +388,7 @@ struct AttemptPlanTests {
                 continue
             }
             guard !running.isEmpty else {
-                // The plan must not end while a probe is pending.
+                // The plan must not end during a probe.
                 Issue.record("the plan waits for no event")
                 return
             }
@@ -470,7 +469,7 @@ struct AttemptPlanTests {
         }
         #expect(standing.order.sorted() == askable)
         let fit = askable.filter { entries[$0].health.isFit }
-        // Healthy servers come first, and protected ones keep their positions among them.
+        // Healthy servers come first; protected ones keep their order.
         #expect(
             standing.order.prefix(fit.count).map { entries[$0].isProtected }
                 == fit.map { entries[$0].isProtected }

@@ -3,7 +3,7 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Parses the reply of the configured API version.
+    /// Parses a reply of the configured API version.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -46,10 +46,9 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Returns the member `data`, decrypted if necessary.
+    /// Returns the decrypted member `data`.
     ///
-    /// The mode must equal the requested mode: otherwise an attacker could answer an encrypted
-    /// request in plain text.
+    /// Another mode than the request's is rejected: it may be an attacker's plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -71,17 +70,14 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // A wrong key gives valid padding in one of 256 cases, with garbage before it.
+        // With a wrong key, padding is valid in 1 of 256 cases.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
     /// Parses one family: `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// The vendor does not document the code for an unregistered name. An empty family therefore
-    /// counts as "no address" only with a documented code or without a code.
-    ///
-    /// - Returns: nil if the reply has no usable information about the family.
+    /// An empty family means "no address" only without a code or with a documented one.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -102,10 +98,9 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or a batch `{"dns": […]}` of such objects.
+    /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or `{"dns": […]}` of such objects.
     ///
-    /// In a batch, a name may have one object for each family, with `type` 1 for IPv4 and 28 for
-    /// IPv6.
+    /// In a batch, `type` 1 is IPv4 and 28 IPv6.
     private func v1Answers(
         to lookup: VendorQuery,
         in json: JSONValue
@@ -131,7 +126,7 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Parses both families of one object; a family that the object does not mention is nil.
+    /// Parses one object; a missing family is nil.
     private static func families(
         in entry: JSONValue
     ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {
@@ -139,7 +134,7 @@ extension Alibaba {
         let items = try entry.optionalElements("ips")
         let items6 = try entry.optionalElements("ipsv6")
         guard let type = entry["type"] else {
-            // Without a type, the text of each address determines its family.
+            // Without a type, the text of an address shows its family.
             let isV6 = { (item: JSONValue) in
                 item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
             }

@@ -3,7 +3,7 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Returns the request `GET /v2/d`, or one of the four v1 requests.
+    /// Returns the request `GET /v2/d`, or one of v1.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -24,7 +24,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns the value of `q=` and `query=`.
+    /// Value of `q=` and `query=`.
     private static func type(of families: Families) -> String {
         switch families {
         case .both: "4,6"
@@ -37,7 +37,7 @@ extension Alibaba {
 // MARK: - v2
 
 extension Alibaba {
-    /// Returns path and query of v2; encrypted parameters are signed in encrypted form.
+    /// Path and query of v2; the signature covers the encrypted parameters.
     private func v2(
         _ names: String,
         _ lookup: VendorQuery,
@@ -75,16 +75,14 @@ extension Alibaba {
         return "/v2/d?" + query.text
     }
 
-    /// Returns the text to sign: the parameters with unescaped values, sorted by name.
+    /// Text to sign: the parameters, unescaped and sorted by name.
     static func content(of parameters: [Parameter]) -> String {
         parameters.sorted { $0.name < $1.name }
             .map { "\($0.name)=\($0.value)" }
             .joined(separator: "&")
     }
 
-    /// Returns the JSON object to encrypt.
-    ///
-    /// Names, addresses and checked parameters contain no character that JSON escapes.
+    /// JSON object to encrypt; no parameter has a character that JSON escapes.
     private static func object(of parameters: [Parameter]) -> [UInt8] {
         let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }
         return [UInt8]("{\(members.joined(separator: ","))}".utf8)
@@ -94,7 +92,7 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Returns path and query of v1, signed if there is a key.
+    /// Path and query of v1.
     private func v1(
         _ names: String,
         _ lookup: VendorQuery,

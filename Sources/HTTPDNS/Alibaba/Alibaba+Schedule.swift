@@ -2,15 +2,15 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `ss` (page 111585), which returns the servers near the client.
+/// Scheduling service `ss` (page 111585): returns the servers near the client.
 extension Alibaba: AddressScheduling {
-    /// Maximum use of a server list: eight hours, as documented.
+    /// Documented maximum use of a server list.
     package static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Returns the request `GET /{account}/ss`, signed if there is a key.
+    /// Returns the request `GET /{account}/ss`.
     ///
-    /// The page calls the signature an HMAC, but its example is plain MD5. The page is also unclear
-    /// about the time: expiry or current time. A time one minute ahead is accepted as both.
+    /// The page says HMAC, its example is MD5. The time may be the expiry or the current time; one
+    /// minute ahead is accepted as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -36,7 +36,7 @@ extension Alibaba: AddressScheduling {
         )
     }
 
-    /// Parses `{"service_ip": […], "service_ipv6": […]}` and the optional lists of ports.
+    /// Parses `{"service_ip": […], "service_ipv6": […]}` with optional lists of ports.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -52,10 +52,10 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// Parses the servers of one family; the list of ports is parallel to the list of addresses.
+    /// Parses the servers of one family, with a parallel list of ports.
     ///
-    /// Without TLS, an attacker can forge the reply. Servers are then skipped unless their port is
-    /// the default port or the scheduler's port.
+    /// Without TLS, where replies can be forged, only the default port and the scheduler's are
+    /// accepted.
     private func servers(
         in json: JSONValue,
         _ key: String,

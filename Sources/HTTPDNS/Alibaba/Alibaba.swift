@@ -4,20 +4,17 @@ import Net
 
 /// Alibaba Cloud EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and variants).
 ///
-/// Follows the vendor's pages 2978980 (v2), 52679, 2868210 and 56810 (v1 and its signature), and
-/// its SDKs where the pages have gaps. Requests are in `Alibaba+Request.swift`, replies in
-/// `Alibaba+Reply.swift`, the scheduling service in `Alibaba+Schedule.swift`.
+/// Sources: the vendor's pages 2978980 (v2), 52679, 2868210 and 56810 (v1), and its SDKs.
 package struct Alibaba: Vendor {
-    /// Account number, which is public.
+    /// Not secret.
     let account: String
 
-    /// Signing key of v1 and of the scheduling service: the text shown in the console.
+    /// Key of v1 and the scheduling service: the console's text.
     let secret: Secret?
 
-    /// Signing key of v2: the octets that the same text encodes in hexadecimal.
+    /// Key of v2: the same text, decoded from hexadecimal.
     let signingKey: Secret?
 
-    /// Cipher for v2 parameters and replies; nil for plain text.
     let cipher: (any Cipher)?
 
     let api: API
@@ -26,19 +23,17 @@ package struct Alibaba: Vendor {
 
     private(set) var origin: Origin
 
-    /// True if the certificate name is a default, so that `alternative(after:)` may try the other
-    /// name.
+    /// True if the settings give no certificate name.
     private let triesOtherName: Bool
 
     let region: Region
 
-    /// Parameters `sdns-…` with their full names, sorted.
+    /// Sorted; with the prefix `sdns-`.
     let parameters: [Parameter]
 
-    /// True if v2 requests contain `v=1.0`, as in the mobile SDKs; the page does not document it.
+    /// Sends `v=1.0` in v2, as the mobile SDKs do (undocumented).
     let sendsVersion: Bool
 
-    /// Parameter that is part of the signature.
     struct Parameter: Sendable, Hashable {
         let name: String
         let value: String
@@ -52,14 +47,14 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // A reply with another mode is rejected, and only GCM has an authentication tag.
+            // Another mode is rejected, and only GCM authenticates.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
 
     package var trialName: Name { .trial(Self.tlsNames[0]) }
 
-    /// Returns the API with the other documented certificate name, unless the settings give a name.
+    /// Returns the API with the other certificate name.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .transport(.tls) = error, triesOtherName, case .https(let name?) = origin,
             let index = Self.tlsNames.firstIndex(of: name)
@@ -75,23 +70,23 @@ package struct Alibaba: Vendor {
 // MARK: - Settings
 
 extension Alibaba {
-    /// API versions, as in the setting `api:`.
+    /// API versions of the setting `api:`.
     package enum API: String, Sendable, Hashable, CaseIterable {
-        /// Signed with HMAC-SHA256; the only version that supports encryption.
+        /// HMAC-SHA256; the only version with encryption.
         case v2
 
-        /// Signed with MD5; the vendor calls this version historical.
+        /// MD5; the vendor calls this version historical.
         case v1
     }
 
-    /// Encryption of parameters and replies, as in the setting `encryption:`.
+    /// Values of the setting `encryption:`.
     package enum Encryption: String, Sendable, Hashable, CaseIterable {
         case none
 
-        /// AES-128-CBC: encrypts, but does not authenticate.
+        /// AES-128-CBC, which does not authenticate.
         case cbc
 
-        /// AES-128-GCM: encrypts and authenticates, so plain HTTP is safe.
+        /// AES-128-GCM, which authenticates: plain HTTP is safe.
         case gcm
 
         /// Value of `m=` and of `mode`.
@@ -104,18 +99,16 @@ extension Alibaba {
         }
     }
 
-    /// Names in the vendor's certificates; pages and SDKs disagree on which one to check.
+    /// Names in the vendor's certificates; pages and SDKs disagree.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
-    /// Creates the API for an account; the parameters are explained at the properties.
+    /// Creates the API for an account.
     ///
     /// - Parameters:
-    ///   - secret: at least 32 hexadecimal digits; without it, requests are not signed, which the
-    ///     account must permit.
+    ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
     ///   - aesKey: 32 hexadecimal digits.
-    ///   - tlsName: name or IP address that the certificate must match; nil for one of `tlsNames`.
-    ///   - parameters: names without `sdns-`.
-    /// - Throws: `AlibabaSetupError`.
+    ///   - tlsName: name or address in the certificate; nil for one of `tlsNames`.
+    ///   - parameters: without `sdns-`.
     package init(
         account: String,
         secret: Secret? = nil,
@@ -170,9 +163,7 @@ extension Alibaba {
         return host
     }
 
-    /// Returns the custom resolution parameters with their full names.
-    ///
-    /// The limits are those of the vendor's SDKs: a small character set, and 1000 octets in total.
+    /// Custom parameters with `sdns-`, within the SDKs' limits.
     private static func checked(
         _ parameters: [String: String]
     ) throws(AlibabaSetupError) -> [Parameter] {

@@ -2,10 +2,9 @@
 import Net
 
 extension Alibaba {
-    /// Returns the error for a vendor code, whatever the HTTP status.
+    /// Returns the error for a code of page 2978980 or the Android SDK, whatever the HTTP status.
     ///
-    /// The codes are from page 2978980 of Alibaba Cloud's documentation and from its Android SDK. The prefixes `Throttling`
-    /// and `Quota` are from the vendor's other APIs.
+    /// `Throttling` and `Quota` are from other APIs of the vendor.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status
         switch code.text {
@@ -26,8 +25,6 @@ extension Alibaba {
     }
 
     /// Returns the JSON of a reply with status 200.
-    ///
-    /// - Throws: the `VendorError` for the reply's code or status, or `.unreadable`.
     static func json(in reply: HTTPReply) throws(VendorError) -> JSONValue {
         if reply.status != 200, reply.status != 429, let code = reply.code(in: "code") {
             throw error(code, in: reply)

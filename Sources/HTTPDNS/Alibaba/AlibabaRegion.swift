@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Alibaba {
-    /// Region of an account's users, as in the setting `region:`.
+    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         case cn
         case hk
@@ -9,9 +9,7 @@ extension Alibaba {
         case us
         case de
 
-        /// Start-up servers of page 616049, IPv4 first.
-        ///
-        /// They resolve names, and their scheduling service returns the servers to use instead.
+        /// Start-up servers of page 616049; they also resolve names.
         package var defaultServers: [String] { servers.v4 + servers.v6 }
 
         private var servers: (v4: [String], v6: [String]) {
@@ -33,7 +31,7 @@ extension Alibaba {
                     ["240b:4000:f10::178", "240b:4000:f10::188"]
                 )
             case .sg:
-                // The page lists the IPv6 servers of Hong Kong for Singapore.
+                // The page lists the IPv6 servers of Hong Kong.
                 (
                     ["161.117.200.122", "47.74.222.190"],
                     ["240b:4000:f10::178", "240b:4000:f10::188"]

@@ -2,12 +2,12 @@
 
 /// Error in the settings of an Alibaba account.
 package enum AlibabaSetupError: Error, Hashable {
-    /// The account is empty, too long, or has characters other than ASCII letters and digits.
+    /// Empty, too long, or with characters other than ASCII letters and digits.
     case account
 
     case secret
 
-    /// The encryption key is missing or not hexadecimal.
+    /// Missing or not hexadecimal.
     case aesKey
 
     case encryptionOfV1
@@ -22,7 +22,7 @@ package enum AlibabaSetupError: Error, Hashable {
 }
 
 extension AlibabaSetupError: CustomStringConvertible {
-    /// One line for the operator, without the secret.
+    /// One line for the operator.
     package var description: String {
         switch self {
         case .account: "the account must be letters and digits, as the console shows it"

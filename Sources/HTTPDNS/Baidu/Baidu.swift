@@ -2,16 +2,14 @@
 package import DNSWire
 package import Net
 
-/// Baidu Cloud HTTPDNS, API `/v4/resolve`.
+/// Baidu Cloud HTTPDNS, API `/v4/resolve` (page Vjwvxm96x).
 ///
-/// Follows the vendor's page Vjwvxm96x. Unverified, because only the vendor's Android SDK shows
-/// them: the values of `type=`, the certificate name, the IPv6 server, and the code
-/// `SignatureExpired`. The other error codes are unknown.
+/// Unverified, only in the Android SDK: the values of `type=`, the certificate name, the IPv6
+/// server, and the code `SignatureExpired`. Other error codes are unknown.
 package struct Baidu: Vendor {
-    /// Start-up servers.
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
-    /// Certificate name that the vendor's SDK checks.
+    /// Certificate name of the vendor's SDK.
     package static let defaultTLSName = "httpdns.baidubce.com"
 
     private let account: String
@@ -20,10 +18,7 @@ package struct Baidu: Vendor {
 
     private let origin: Origin
 
-    /// Creates the API for an account.
-    ///
-    /// - Parameter tlsName: name or IP address that the certificate must match.
-    /// - Throws: `AccountError`.
+    /// Creates the API for an account; `tlsName` is a host name or IP address.
     package init(
         account: String,
         secret: Secret,
@@ -49,7 +44,7 @@ package struct Baidu: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /v4/resolve`; `t` is the expiry of the signature.
+    /// Returns the request `GET /v4/resolve`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -99,7 +94,7 @@ package struct Baidu: Vendor {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Two spellings of one name are as suspicious as a duplicate key.
+            // Two spellings of a name count as a duplicate key.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index])
             if lookup.families.includesV4 {
@@ -113,7 +108,6 @@ package struct Baidu: Vendor {
         return try lookup.complete(found)
     }
 
-    /// Returns the error for a code; a reply with `SignatureExpired` contains the vendor's clock.
     private static func error(
         _ code: VendorCode,
         in reply: HTTPReply,

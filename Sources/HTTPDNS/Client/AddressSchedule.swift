@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Schedule of requests to a vendor's scheduling service: a state machine without clock or network.
+/// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
-/// A request is due at start, when the addresses expire, immediately after a network change, and
-/// soon after all servers have failed. One request is in flight at a time. Failures back off from
-/// one minute to one hour; the known addresses stay in use.
+/// A request is due at start, at expiry, after a network change, and soon after all servers failed.
+/// One request is in flight at a time. Failures back off from one minute to one hour; the known
+/// addresses stay in use.
 package struct AddressSchedule: Sendable, Hashable {
-    /// Maximum time for which addresses are used.
+    /// Maximum use of addresses.
     private let lifetime: Duration
 
-    /// Time of the next request; nil before the start.
     private var next: Instant?
 
-    /// Start of the latest request.
     private var latest: Instant?
 
-    /// Number of the request in flight; nil if there is none.
     private var current: Int?
 
-    /// Requests started.
     package private(set) var count = 0
 
-    /// Consecutive failures.
     package private(set) var failures = 0
 
     /// Creates a schedule that has not started.
@@ -29,27 +24,25 @@ package struct AddressSchedule: Sendable, Hashable {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
 
-    /// Time of the next request; nil before the start and while a request is in flight.
+    /// Nil before the start and while a request is in flight.
     package var due: Instant? { current == nil ? next : nil }
 }
 
 // MARK: - Events
 
 extension AddressSchedule {
-    /// Starts the schedule.
+    /// Makes the first request due.
     package mutating func start(now: Instant) {
         if next == nil { next = now }
     }
 
-    /// Stops the schedule; the result of a request in flight is ignored.
+    /// Stops the schedule; a result in flight is ignored.
     package mutating func stop() {
         next = nil
         current = nil
     }
 
-    /// Records the start of a request.
-    ///
-    /// - Returns: the number of the request.
+    /// Starts a request; returns its number.
     package mutating func began(now: Instant) -> Int {
         count += 1
         current = count
@@ -57,10 +50,7 @@ extension AddressSchedule {
         return count
     }
 
-    /// Records that request `number` returned addresses.
-    ///
-    /// - Parameter validFor: validity period given by the vendor.
-    /// - Returns: false if the network changed in the meantime, so the addresses must be dropped.
+    /// Records the addresses of a request; returns false if a network change made them obsolete.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,
@@ -73,7 +63,7 @@ extension AddressSchedule {
         return true
     }
 
-    /// Records that request `number` failed.
+    /// Records a failed request.
     package mutating func failed(_ number: Int, now: Instant) {
         guard current == number else { return }
         current = nil
@@ -82,15 +72,14 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules a refresh soon, because no server answers or a server rejects this account's
-    /// level.
+    /// Schedules an early refresh: no server answers, or a server rejects the account's level.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now
         self.next = min(next, max(now, soonest))
     }
 
-    /// Schedules an immediate refresh, because other servers may be nearest in the new network.
+    /// Schedules a refresh now: the new network may have nearer servers.
     package mutating func networkChanged(now: Instant) {
         guard next != nil else { return }
         current = nil

@@ -1,61 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Retry and hedging plan of one vendor call: a state machine without clock or network.
+/// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// The page of the module has the rules. Each server is queried once, plus one retry on a new
-/// connection if a reused connection timed out.
+/// Each server is queried once, and again on a new connection if a reused connection timed out.
 package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {
-        /// Query the server, and report the result under the number of the try.
+        /// Query the server; the number identifies the result.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// The call has failed: no further result can arrive.
+        /// The call has failed; no try is in flight.
         case end
     }
 
     /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
-        /// The server failed; another server may succeed.
         case server
 
-        /// Possibly only a reused connection failed.
+        /// A new connection may succeed.
         case oldConnection
 
-        /// The vendor refuses the account; every server will refuse it.
         case account
 
-        /// The error is local; no other server helps.
+        /// Local error; no other server helps.
         case ours
     }
 
     private let timeout: Duration
 
-    /// Time without an answer after which the next server is queried.
     private let hedgeAfter: Duration
 
     private var untried: ArraySlice<SocketAddress>
 
-    /// Servers that were retried on a new connection.
     private var refreshed: Set<SocketAddress> = []
 
-    /// Tries in flight, by number.
     private var running: [Int: SocketAddress] = [:]
 
-    /// Number of tries so far.
     package private(set) var count = 0
 
-    /// Start of the latest try.
     private var latest: Instant?
 
-    /// Deadline of the call and of all its tries.
     package private(set) var deadline: Instant
 
-    /// True after an answer, or when no answer can arrive any more.
+    /// True after the first answer or the failure.
     package private(set) var isOver = false
 
-    /// Creates the plan of a call that has not started.
+    /// Creates a plan that has not started.
     package init(
         order: [SocketAddress],
         timeout: Duration,
@@ -68,13 +59,13 @@ package struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// True if no try is in flight.
+    /// True without a try in flight.
     package var isIdle: Bool { running.isEmpty }
 
     /// True if every server was queried.
     package var isExhausted: Bool { untried.isEmpty }
 
-    /// Time of the next ``tick(now:)``; nil if none is needed.
+    /// Time of the next ``tick(now:)``.
     package var wake: Instant? {
         guard !isOver, !untried.isEmpty, let latest else { return nil }
         let next = latest + hedgeAfter
@@ -85,12 +76,12 @@ package struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    /// Starts the call.
+    /// Returns the first query.
     package mutating func begin(now: Instant) -> Move? {
         askNext(now)
     }
 
-    /// Handles the passage of time; starts a hedged request if it is due.
+    /// Starts a hedged request if it is due.
     package mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
@@ -101,9 +92,7 @@ extension AttemptPlan {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer.
-    ///
-    /// - Returns: true if it is the first answer, which completes the call.
+    /// Records an answer; returns true if this completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }
@@ -138,7 +127,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server, or ends the call if no try is in flight.
+    /// Queries the next server, or ends a call without tries.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Queue of names that wait for a vendor call; returns the names of one call at a time.
+/// Queue of names that wait for a vendor call.
 ///
-/// Each client has its own queue of names. The next call is for the client with the fewest calls in
-/// flight. Clients with equally many calls are served in round-robin order. If several clients wait
-/// for a name, the queue of each of them has an entry for the name. The call for the name removes
-/// all these entries.
-///
-/// A slow or failing name affects all names of its call. Therefore a call carries the names of one
-/// client only. All names of a call request the same families.
+/// Each client has its own queue. The next call is for the client with the fewest calls in flight,
+/// then in round-robin order. A name is in the queue of each client that waits for it, until a call
+/// carries the name. A call carries names of one client, because a slow or failing name affects all
+/// names of its call.
 package struct BatchQueue: Sendable {
-    /// Name and families to request; equal questions are queued once.
+    /// Name with its families; names of a call have equal families.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
@@ -22,35 +19,32 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Names of the next call.
+    /// Names of one call.
     package struct Batch: Sendable {
-        /// Client from whose queue the names come; nil for the daemon itself.
+        /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
 
-        /// Questions with equal families; not empty.
         fileprivate(set) var questions: [Question] = []
 
-        /// Other clients that wait for each question.
+        /// Clients that also wait for each question.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
-    /// Entry in the queue of a client: a question with its sequence number.
     private struct Entry: Sendable {
         let question: Question
         let number: UInt64
     }
 
-    /// State of a queued question: its sequence number, and the clients whose queues contain it.
+    /// Sequence number of a question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
     }
 
-    /// Key of one queue: a client and the families of its names, which may share a call.
     private struct Line: Hashable {
         let families: Families
 
-        /// Nil for names of the daemon itself.
+        /// Nil for the daemon itself.
         let client: ClientNetwork?
     }
 
@@ -58,13 +52,13 @@ package struct BatchQueue: Sendable {
 
     /// Queues of the clients, oldest entry first.
     ///
-    /// An entry is obsolete if `waiting` does not contain its question with the same number.
+    /// An entry is obsolete unless `waiting` has its question with the same number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
-    /// Keys of `lines`, each once, in round-robin order.
+    /// Keys of `lines` in the order of service.
     private var turns: [Line] = []
 
-    /// Number of entries in all queues, and number of obsolete entries among them.
+    /// Entries, and obsolete entries among them.
     private var entries = 0
     private var left = 0
 
@@ -73,7 +67,7 @@ package struct BatchQueue: Sendable {
     /// Number of queued questions.
     package var count: Int { waiting.count }
 
-    /// Number of queues of clients, including empty queues that are not removed yet.
+    /// Queues, with empty ones that are not removed yet.
     var lineCount: Int { lines.count }
 
     package init() {}
@@ -82,9 +76,9 @@ package struct BatchQueue: Sendable {
 // MARK: - Changing
 
 extension BatchQueue {
-    /// Adds a question to the queue of `client`, unless the queue contains it already.
+    /// Adds a question to the queue of `client`.
     ///
-    /// If there are ``ClientLimits/queuedEntries`` entries, only a question that is in no queue is
+    /// From ``ClientLimits/queuedEntries`` entries on, only a question that is in no queue is
     /// added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
@@ -99,26 +93,21 @@ extension BatchQueue {
         entries += 1
     }
 
-    /// Removes a question from the queues of all clients.
+    /// Removes a question from all queues.
     package mutating func remove(_ question: Question) {
         guard let place = waiting.removeValue(forKey: question) else { return }
         left += place.clients.count
         tidy()
     }
 
-    /// Removes and returns the names of the next call.
-    ///
-    /// - Parameters:
-    ///   - shares: calls in flight.
-    ///   - fit: returns true if one call can carry the names; one name always fits.
-    /// - Returns: nil if no queued question may be sent.
+    /// Removes and returns the names of the next call, if one may start; `fit` limits its names.
     package mutating func nextBatch(
         _ shares: CallShares,
         fit: ([Name]) -> Bool
     ) -> Batch? {
         guard let turn = nextTurn(shares) else { return nil }
         let line = turns.remove(at: turn)
-        // Taken out of the table, because a second reference would copy the entries.
+        // A second reference would copy the entries.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)
         while let entry = queued.first {
@@ -144,10 +133,10 @@ extension BatchQueue {
         return batch
     }
 
-    /// Returns the index in `turns` of the queue to serve next, and removes empty queues before it.
+    /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at the first client without a call in flight. Therefore it passes at most as
-    /// many clients as there are calls in flight.
+    /// The search ends at a client without calls, so it passes at most as many clients as calls in
+    /// flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -178,7 +167,7 @@ extension BatchQueue {
         waiting[entry.question]?.number == entry.number
     }
 
-    /// Removes the obsolete entries, once they are more than half of all entries.
+    /// Removes obsolete entries when they are the majority.
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
         for line in turns {

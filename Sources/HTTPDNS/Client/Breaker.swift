@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of one server, opened by status 429.
+/// Circuit breaker of one server, opened by a 429 for `Retry-After` or 1 s, doubled up to 60 s.
 ///
-/// A 429 opens the breaker for `Retry-After`, or for 1 s, doubled for each further 429 up to 60 s.
-/// Then the breaker admits one attempt: an answer closes the breaker, a 429 opens it again.
-/// Attempts that were in flight when the breaker opened neither extend nor close it.
+/// Then one attempt is admitted: an answer closes the breaker, a 429 opens it again. Attempts from
+/// before the opening do neither.
 struct Breaker: Sendable, Hashable {
-    /// State of an open breaker.
     struct Pause: Sendable, Hashable {
-        /// Time from which one attempt is admitted.
         var until: Instant
 
-        /// Length of the next pause if the server sends no `Retry-After`.
+        /// Length of the next pause without `Retry-After`.
         var next: Duration
 
-        /// Number of the last attempt before the breaker opened.
+        /// Highest attempt number when the breaker opened.
         var openedAfter: UInt64
 
-        /// Number of the admitted attempt in flight.
         var trial: UInt64?
     }
 
-    /// State of the open breaker; nil while it is closed.
     private(set) var pause: Pause?
 
-    /// End of the pause, possibly in the past; nil while the breaker is closed.
+    /// Possibly in the past; nil for a closed breaker.
     var openUntil: Instant? { pause?.until }
 
     func admits(at now: Instant) -> Bool {
@@ -40,9 +35,7 @@ extension Breaker {
         pause?.trial = number
     }
 
-    /// Records a 429 for the attempt `number`.
-    ///
-    /// - Parameter last: the highest attempt number so far.
+    /// Records a 429 for an attempt; `last` is the highest attempt number so far.
     mutating func limited(
         _ number: UInt64,
         retryAfter: Duration?,
@@ -59,7 +52,7 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // This attempt began before the breaker opened; only a longer `Retry-After` counts.
+            // Started before the opening: only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }
@@ -75,12 +68,12 @@ extension Breaker {
         self.pause = nil
     }
 
-    /// Records that the attempt `number` ended with neither an answer nor a 429.
+    /// Records an attempt with neither an answer nor a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// Closes the breaker after a network change: the server may count by source address.
+    /// Closes the breaker: the server may count per source address.
     mutating func reset() {
         pause = nil
     }

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Daily budget of vendor requests, per day in UTC by the wall clock.
+/// Daily budget of vendor requests; a day is in UTC by the wall clock.
 ///
-/// Each request is charged before it is sent, and refunded if it was not sent. The count restarts
-/// when the day changes, also backwards, and when the program starts.
-///
-/// If a vendor has several clients, the budget has a limit per client (``FairShare``). The first
-/// client may spend three quarters of the budget, and the next client three quarters of the rest.
+/// The count restarts when the day changes, also backwards, and with the program.
 package struct Budget: Sendable, Hashable {
-    /// Action on requests beyond the budget.
+    /// Action on requests above the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// Requests are not sent; the route's fallback answers.
+        /// Requests are not sent; the fallback answers.
         case fallback
 
-        /// Requests are sent and counted.
+        /// Requests are sent.
         case warn
     }
 
@@ -31,35 +27,33 @@ package struct Budget: Sendable, Hashable {
         }
     }
 
-    /// Configured budget; nil for no limit.
+    /// Nil for no limit.
     package let rule: Rule?
 
-    /// Day of the count, in days since 1970.
+    /// Days since 1970.
     private var day: Int64 = .min
 
-    /// Requests on that day.
     private var spent: UInt64 = 0
 
-    /// Requests of each client on that day; has at most ``ClientLimits/countedClients`` clients.
+    /// Requests of at most ``ClientLimits/countedClients`` clients.
     private var spentByClient: [ClientNetwork: UInt64] = [:]
 
-    /// Requests beyond the budget or beyond the limit of a client, sent or not.
+    /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
 
-    /// Day for which the exhausted budget was reported.
+    /// Day of the report about the exhausted budget.
     private var toldOf: Int64?
 
-    /// Day for which it was reported that a client has reached its limit.
+    /// Day of the report about a client's limit.
     private var toldOfShare: Int64?
 
-    /// Number of clients with a count.
     var clientCount: Int { spentByClient.count }
 
     package init(_ rule: Rule?) {
         self.rule = rule
     }
 
-    /// Takes over the count of today from the same account's budget under earlier settings.
+    /// Takes over the state of the account's earlier client.
     mutating func takeOver(from old: Budget) {
         day = old.day
         spent = old.spent
@@ -70,12 +64,12 @@ package struct Budget: Sendable, Hashable {
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
     }
 
-    /// Returns the requests of the current day.
+    /// Returns the requests of this day.
     package func spent(wallSeconds: Int64) -> UInt64 {
         Self.day(wallSeconds) == day ? spent : 0
     }
 
-    /// Returns true if the budget has no request left.
+    /// Returns true if no request is left.
     package func isExhausted(wallSeconds: Int64) -> Bool {
         guard let rule else { return false }
         return spent(wallSeconds: wallSeconds) >= rule.callsPerDay
@@ -86,7 +80,7 @@ package struct Budget: Sendable, Hashable {
         isExhausted(wallSeconds: wallSeconds) && rule?.onExceeded == .fallback
     }
 
-    /// Returns true if `client` has reached its limit; other clients may still send requests.
+    /// Returns true if `client` has reached its limit.
     package func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard let rule, rule.onExceeded == .fallback else { return false }
         let all = spent(wallSeconds: wallSeconds)
@@ -102,7 +96,7 @@ package struct Budget: Sendable, Hashable {
         (day(wallSeconds) + 1) * secondsADay - wallSeconds
     }
 
-    /// Length of a UTC day in Unix time, which ignores leap seconds.
+    /// Unix time ignores leap seconds.
     private static let secondsADay: Int64 = 86_400
 
     private static func day(_ wallSeconds: Int64) -> Int64 {
@@ -113,9 +107,8 @@ package struct Budget: Sendable, Hashable {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request to `client`; nil is the daemon itself, which has no per-client limit.
-    ///
-    /// - Returns: false if the request must not be sent.
+    /// Charges a request of `client` (nil: the daemon itself); returns false if it must not be
+    /// sent.
     package mutating func spend(by client: ClientNetwork? = nil, wallSeconds: Int64) -> Bool {
         let isTooMany = isExhausted(wallSeconds: wallSeconds)
         if isTooMany { exceeded += 1 }
@@ -131,7 +124,7 @@ extension Budget {
         return true
     }
 
-    /// Counts a request of `client`; a full table removes the clients with few requests.
+    /// Counts a request; a full table drops the clients with few requests.
     private mutating func count(_ client: ClientNetwork) {
         if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
             let mean = spentByClient.values.reduce(0, +) / UInt64(spentByClient.count)
@@ -140,7 +133,7 @@ extension Budget {
         spentByClient[client, default: 0] += 1
     }
 
-    /// Returns true if the budget is exhausted and this was not reported yet today.
+    /// Returns true once a day for an exhausted budget, which the caller then reports.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard isExhausted(wallSeconds: wallSeconds), toldOf != today else { return false }
@@ -148,9 +141,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true if no report was made yet today that a client has reached its limit.
-    ///
-    /// The caller then makes this report.
+    /// Returns true once a day; the caller then reports a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -158,14 +149,14 @@ extension Budget {
         return true
     }
 
-    /// Refunds a request of the day that was not sent, or that the vendor refused.
+    /// Refunds a request that was not sent or was refused.
     package mutating func refund(to client: ClientNetwork? = nil) {
         spent -= min(spent, 1)
         guard let client, let own = spentByClient[client] else { return }
         spentByClient[client] = own > 1 ? own - 1 : nil
     }
 
-    /// Counts a call that was not started because of the budget or of the limit per client.
+    /// Counts a refused call.
     package mutating func refused() {
         exceeded += 1
     }

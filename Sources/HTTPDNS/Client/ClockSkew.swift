@@ -1,50 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Estimate of the difference between the vendor's clock and the local clock.
+/// Estimated difference between the vendor's clock and the local clock.
 ///
-/// If the vendor refuses a request and the reply's `Date` differs from the signing time, the
-/// request is signed again with the vendor's time. Only an accepted request stores a new offset.
-///
-/// A request signed for a future time can be replayed until then. The offset is therefore limited,
-/// more strictly without TLS, where `Date` can be forged. At intervals one request is signed with
-/// the local time; if it is accepted, the offset is dropped.
+/// A refused request is signed again with the time of the reply's `Date`; only an accepted request
+/// stores the offset. The offset is limited, because a request with a future time can be replayed
+/// until then. At intervals one request has the local time; its acceptance drops the offset.
 struct ClockSkew: Sendable, Hashable {
-    /// Action after a refused request.
     enum Repair: Sendable, Hashable {
-        /// No retry: the refusal is not about time.
+        /// No retry: time is not the cause.
         case none
 
-        /// Retry, signed with this offset in seconds.
+        /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// No retry: this offset in seconds exceeds the limit.
+        /// No retry: the offset in seconds is too large.
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil while no correction is needed.
+    /// Seconds to add to the local time; nil for none.
     private(set) var offset: Int64?
 
-    /// Rejected offset in seconds; nil again once the vendor accepts a request.
+    /// Rejected offset, until the vendor accepts a request.
     private(set) var refusedOffset: Int64?
 
-    /// Requests that a correction made acceptable.
     private(set) var repairs: UInt64 = 0
 
-    /// Time of the next request without the correction; nil without an offset.
     private var retestAt: Instant?
 
-    /// Returns the largest accepted offset in seconds: a day over TLS, else ten minutes.
+    /// Returns the largest accepted offset in seconds.
     static func limit(usesTLS: Bool) -> Int64 {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after a refused request.
-    ///
-    /// - Parameters:
-    ///   - used: offset in seconds that the request was signed with.
-    ///   - vendorSeconds: vendor's time.
-    ///   - wallSeconds: local time.
-    ///   - limit: largest accepted offset in seconds.
+    /// Returns the action after the refusal of a request with the offset `used`; all in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -57,7 +45,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// Returns the offset for the next request; `isRetest` is true if a known offset is left out.
+    /// Returns the offset for the next request; a retest omits the known offset.
     mutating func next(at now: Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -72,7 +60,6 @@ extension ClockSkew {
         retestAt = nil
     }
 
-    /// Records that a refused request was accepted when signed with `offset`.
     mutating func repaired(with offset: Int64, at now: Instant) {
         self.offset = offset
         refusedOffset = nil
@@ -80,15 +67,13 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records an offset beyond the limit.
-    ///
-    /// - Returns: true if it is the first since the vendor last accepted a request.
+    /// Records a too large offset; returns true for the first since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil
     }
 
-    /// Takes over the offset from the same account's client under earlier settings.
+    /// Takes over the offset of the account's earlier client.
     mutating func takeOver(from old: ClockSkew) {
         offset = old.offset
         retestAt = old.retestAt

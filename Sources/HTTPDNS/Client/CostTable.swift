@@ -3,12 +3,11 @@ package import DNSWire
 
 /// The names with the most billable requests, in bounded memory.
 ///
-/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new
-/// name replaces the name with the lowest count and inherits that count. No count is too low, or
-/// too high by more than `excess`. A table of n names contains every name with more than 1/n of all
-/// requests.
+/// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
+/// replaces the one with the lowest count and inherits the count. A count is too high by at most
+/// `excess`. A table of n names has every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
-    /// Name of a billable request, and the route that sent it to the vendor.
+    /// Name with its route.
     package struct Charge: Sendable, Hashable {
         package let name: Name
         package let route: String
@@ -23,31 +22,31 @@ package struct CostTable: Sendable {
     package struct Entry: Sendable, Hashable {
         package let name: Name
 
-        /// Route of the latest request.
+        /// Latest route.
         package let route: String
 
-        /// Upper bound of the billable requests for the name.
+        /// Upper bound of the requests.
         package let calls: UInt64
 
-        /// Number of `calls` that may belong to replaced names.
+        /// Part of `calls` that may belong to replaced names.
         package let excess: UInt64
     }
 
     private let limit: Int
 
-    /// Index of each name in the arrays below.
+    /// Indexes in the arrays.
     private var places: [Name: Int] = [:]
 
-    /// Charges, counts and inherited counts at equal indexes; at most `limit` of each.
+    /// At most `limit` elements each.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
 
-    /// Lowest count at the latest scan, and the index last found with it.
+    /// Known lowest count, and the latest index with it.
     private var lowest: UInt64 = 0
     private var hand = -1
 
-    /// Creates an empty table for at most `limit` names, at least one.
+    /// Creates a table for at most `limit` names.
     package init(limit: Int = ClientLimits.countedNames) {
         precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit
@@ -73,10 +72,7 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count.
-    ///
-    /// Counts only increase. The names with the lowest known count are therefore replaced in turn,
-    /// and the table is scanned again when none is left.
+    /// Returns the index of a name with the lowest count; scans if no name has the known one.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {
@@ -88,7 +84,7 @@ package struct CostTable: Sendable {
         return hand
     }
 
-    /// Renames the routes after a change of settings.
+    /// Renames the routes after a reload.
     mutating func rename(_ name: (String) -> String) {
         for place in charges.indices {
             charges[place] = Charge(
@@ -103,9 +99,9 @@ package struct CostTable: Sendable {
         self = CostTable(limit: limit)
     }
 
-    /// Returns the names with the highest counts, in descending order; equal counts sort by name.
+    /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts in a full table are equal; each text is therefore made once, before sorting.
+        // Most counts in a full table are equal: each text is made once.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

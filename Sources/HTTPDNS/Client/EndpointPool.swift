@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Endpoint selection and failover for one vendor: a state machine without clock or network.
+/// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The page of the module has the rules (Failover, Health probes). A suspicion counts only if a
-/// health probe that started later also fails, and the server sent no answer in between.
-///
-/// Each change of the current server starts a new era. Reports from an earlier era do not move the
-/// current server, so 50 calls that fail together cause one switch.
+/// Rules: module page, Failover and Health probes. A suspicion counts only if a later health probe
+/// fails, without an answer of the server in between. A change of the current server starts a new
+/// era; reports of earlier eras do not move the current server.
 package struct EndpointPool: Sendable, Hashable {
-    /// Server and its state.
     struct Endpoint: Sendable, Hashable {
-        /// Address, unique in the pool.
+        /// Unique in the pool.
         let address: SocketAddress
 
-        /// Failures in this era since the last answer.
+        /// Failures in this era since the latest answer.
         var failuresInRow = 0
 
-        /// Unconfirmed failures in this era since the last answer or failed probe.
+        /// Unconfirmed failures since the latest answer or failed probe.
         var suspicions = 0
 
-        /// Highest attempt number, of any server, when this server last answered.
+        /// Highest attempt number, of any server, at the latest answer of this server.
         var receivedThrough: UInt64 = 0
 
-        /// Number of the latest failed probe in this era since the last answer; else 0.
+        /// Latest failed probe since the latest answer; else 0.
         var failedTrial: UInt64 = 0
 
         var breaker = Breaker()
 
-        /// Attempts in flight since the last answer that were unanswered when a hedged request
-        /// started.
+        /// Attempts without an answer when a hedged request started.
         var silent: Set<UInt64> = []
 
-        /// True if calls may have to start with another server.
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
 
         /// Clears all failures, but not the breaker.
@@ -44,39 +39,33 @@ package struct EndpointPool: Sendable, Hashable {
         }
     }
 
-    /// Servers in order of preference, primary first; never empty.
+    /// Primary server first.
     private(set) var endpoints: [Endpoint]
 
-    /// Servers from the settings, which stay in the pool as fallback for scheduled servers.
+    /// Fallback for scheduled servers.
     private let configured: [SocketAddress]
 
-    /// Consecutive failures that make the next server current.
     let failuresBeforeSwitch: Int
 
-    /// Time after a switch until the primary server is checked.
+    /// Time from a switch to the check of the primary server.
     private let returnAfter: Duration
 
-    /// Index of the current server in `endpoints`.
     private(set) var currentIndex = 0
 
-    /// Addresses in the order of ``rotation``, cached because every call needs them.
+    /// Servers in the order of ``rotation``.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Number of changes of the current server and of the network.
+    /// Changes of the current server and of the network.
     private(set) var era: UInt64 = 0
 
-    /// Number of the latest attempt.
     private var latest: UInt64 = 0
 
-    /// Time of the next check of the primary server; nil while the primary is current.
+    /// Next check of the primary server; nil while it is current.
     package private(set) var returnAt: Instant?
 
-    /// Number of the attempt that checks the primary server; nil if `returnAt` is nil.
     private(set) var probe: UInt64?
 
-    /// Creates a pool with the first server as current one.
-    ///
-    /// - Precondition: there is a server, and `failuresBeforeSwitch` is at least 1.
+    /// Creates a pool; the first server is the primary and current one.
     package init(
         servers: [SocketAddress],
         failuresBeforeSwitch: Int = 3,
@@ -91,19 +80,19 @@ package struct EndpointPool: Sendable, Hashable {
         inTurn = rotation.map { endpoints[$0].address }
     }
 
-    /// Addresses of all servers, primary first.
+    /// All servers, primary first.
     package var servers: [SocketAddress] { endpoints.map(\.address) }
 
-    /// Current server, which is queried first.
+    /// Server that calls query first.
     package var current: SocketAddress { endpoints[currentIndex].address }
 
-    /// Primary server, which is preferred.
+    /// Preferred server.
     package var primary: SocketAddress { endpoints[0].address }
 
-    /// True while the primary server is checked.
+    /// True while a probe checks the primary server.
     package var isProbing: Bool { probe != nil }
 
-    /// Returns the end of the pause after a 429 of `server`; nil if its breaker is closed.
+    /// Returns the end of the pause after a 429; nil if the breaker is closed.
     package func openUntil(_ server: SocketAddress) -> Instant? {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
@@ -116,10 +105,7 @@ package struct EndpointPool: Sendable, Hashable {
 // MARK: - Attempts
 
 extension EndpointPool {
-    /// Starts an attempt on `server`.
-    ///
-    /// - Parameter isTrial: true for a health probe.
-    /// - Returns: nil if the breaker is open, or the pool no longer has the server.
+    /// Starts an attempt; nil if the breaker is open or the server was removed.
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
@@ -136,15 +122,14 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// Its breaker stops waiting for it, or a request that is never answered would keep the breaker
-    /// open.
+    /// Otherwise an attempt without a reply would keep the breaker open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; must be called exactly once per attempt.
+    /// Records the end of `attempt`; called exactly once.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
@@ -191,13 +176,12 @@ extension EndpointPool {
         }
     }
 
-    /// True if the current server has unconfirmed failures, so that a health probe must decide.
+    /// True if a probe must confirm failures of the current server.
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Makes the primary server current after a check, or postpones the next check.
+    /// Makes the primary server current, or postpones the next check.
     ///
-    /// A late answer also postpones the check. A server slower than `hedgeAfter` would cause a
-    /// second, billed request for each call without ever failing.
+    /// A late answer postpones it: each call to so slow a server would be hedged and billed twice.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: Instant
@@ -215,7 +199,6 @@ extension EndpointPool {
         return nil
     }
 
-    /// Counts failures of this era; switches if there are too many.
     private mutating func failed(
         _ index: Int,
         times: Int,
@@ -229,7 +212,7 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the server at `index` current and starts a new era.
+    /// Makes the server current, and starts a new era.
     private mutating func move(to index: Int, _ now: Instant) {
         currentIndex = index
         inTurn = rotation.map { endpoints[$0].address }
@@ -242,7 +225,7 @@ extension EndpointPool {
         }
     }
 
-    /// Starts a new era: clears all failures and ignores reports of attempts in flight.
+    /// Starts an era: clears all failures; reports of earlier attempts no longer count.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }
@@ -256,10 +239,7 @@ extension EndpointPool {
 // MARK: - Changes from outside
 
 extension EndpointPool {
-    /// Resets the state of all servers after a network change.
-    ///
-    /// The current server stays current. If it is not the primary server, a check of the primary is
-    /// due immediately. Reports of attempts in flight are ignored.
+    /// Resets all servers after a network change; the check of the primary server is due now.
     package mutating func networkChanged(now: Instant) {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
         beginEra()
@@ -267,13 +247,10 @@ extension EndpointPool {
         if returnAt != nil { returnAt = now }
     }
 
-    /// Replaces the scheduled servers by those of a new reply.
+    /// Replaces the scheduled servers; the configured ones stay as fallback.
     ///
-    /// The configured servers stay as fallback. If the current server is also in the new list, it
-    /// stays current; otherwise the first server of the list becomes current.
-    ///
-    /// - Parameter scheduled: servers in the vendor's order; if empty, only the configured servers
-    ///   remain.
+    /// The current server stays current if the new list has it; otherwise the first server becomes
+    /// current.
     package mutating func schedule(_ scheduled: [SocketAddress], now: Instant) {
         let old = endpoints
         let oldCurrent = current

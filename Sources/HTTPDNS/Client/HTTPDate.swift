@@ -2,13 +2,12 @@
 
 /// Value of a `Date` header in IMF-fixdate form (RFC 9110 §5.6.7).
 ///
-/// Example: `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not accepted: no vendor
-/// uses them. The weekday must be a weekday, but need not match the date.
+/// The obsolete forms are not accepted: no vendor uses them. The weekday need not match the date.
 package struct HTTPDate: Sendable, Hashable {
-    /// Seconds since 1970, without leap seconds.
+    /// Seconds since 1970.
     package let seconds: Int64
 
-    /// Parses `text`; returns nil for another form, or for an invalid date or time.
+    /// Parses text such as `Sun, 06 Nov 1994 08:49:37 GMT`.
     package init?(_ text: String) {
         let octets = [UInt8](text.utf8)
         guard octets.count == 29,
@@ -21,7 +20,7 @@ package struct HTTPDate: Sendable, Hashable {
             let year = Self.number(octets[12..<16]), year >= 1970,
             let hour = Self.number(octets[17..<19]), hour < 24,
             let minute = Self.number(octets[20..<22]), minute < 60,
-            // 60 is a leap second (RFC 9110 §5.6.7) and counts as the next second.
+            // 60 is a leap second and counts as the next second.
             let second = Self.number(octets[23..<25]), second <= 60,
             (1...Self.length(of: month, in: year)).contains(day)
         else { return nil }
@@ -62,7 +61,7 @@ package struct HTTPDate: Sendable, Hashable {
 
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let past = year - 1
-        // 719,162 days lie between 0001-01-01 and 1970-01-01.
+        // Days between 0001-01-01 and 1970-01-01.
         let untilYear = past * 365 + past / 4 - past / 100 + past / 400 - 719_162
         let untilMonth = (1..<month).reduce(0) { $0 + length(of: $1, in: year) }
         return untilYear + untilMonth + day - 1

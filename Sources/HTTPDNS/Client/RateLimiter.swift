@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Rate limit of vendor requests per second, which protects the daily budget.
+/// Limit of vendor requests per second, which protects the daily budget.
 ///
-/// A burst of the requests of one second is allowed. Further requests are refused and not queued: a
-/// queued name would reach the fallback only after its deadline. The requests of each second have a
-/// limit per client (``FairShare``), so that a client with many names cannot use all of them.
+/// A burst of one second's requests is allowed. Further requests are refused and not queued, so
+/// that their names reach the fallback in time.
 struct RateLimiter: Sendable, Hashable {
-    /// Requests per second, at least 1; nil for no limit.
+    /// Nil for no limit.
     let perSecond: Int?
 
-    /// Time from which the requests sent so far do not exceed the rate; nil before the first.
+    /// Time from which the requests so far do not exceed the rate.
     private var busyUntil: Instant?
 
-    /// Start of the one-second period for which `counts` is valid; nil before the first request.
+    /// Start of the second that `counts` covers.
     private var second: Instant?
 
-    /// Requests of each client in the period that began at `second`.
     private var counts: [ClientNetwork: Int] = [:]
 
     init(perSecond: Int?) { self.perSecond = perSecond }
 
-    /// Returns true if no request may be sent.
     func forbids(now: Instant) -> Bool {
         guard let perSecond, let busyUntil else { return false }
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
     }
 
-    /// Returns true if `client` has reached its limit; other clients may still send requests.
     func forbids(_ client: ClientNetwork, now: Instant) -> Bool {
         guard let perSecond, let busyUntil, let second, now - second < .seconds(1),
             let used = counts[client]
@@ -41,7 +37,7 @@ struct RateLimiter: Sendable, Hashable {
 // MARK: - Events
 
 extension RateLimiter {
-    /// Counts a request of `client`; nil is the daemon itself, which has no per-client limit.
+    /// Counts a request; a nil client is the daemon itself.
     mutating func spend(by client: ClientNetwork? = nil, now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
@@ -53,7 +49,7 @@ extension RateLimiter {
         counts[client, default: 0] += 1
     }
 
-    /// Takes over the requests sent by the same account's client under earlier settings.
+    /// Takes over the rate of the account's earlier client.
     mutating func takeOver(from old: RateLimiter) {
         busyUntil = old.busyUntil
     }

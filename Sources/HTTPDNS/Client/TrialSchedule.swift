@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Schedule of a vendor's health probes, which look up a name that clients cannot choose.
+/// Schedule of health probes.
 ///
-/// One probe is in flight at a time. The next probe may start ``ClientLimits/trialPause`` after the
-/// start of the last one, or immediately after fewer than `burst` consecutive failures.
+/// One probe is in flight at a time. The next one starts ``ClientLimits/trialPause`` after the last
+/// start, or immediately after fewer than `burst` consecutive failures.
 struct TrialSchedule: Sendable, Hashable {
-    /// Consecutive failed probes after which probes are rate-limited, at least 1.
+    /// At least 1.
     let burst: Int
 
-    /// True while a probe is in flight.
     private(set) var isUnderWay = false
 
-    /// Failed probes since the last answered probe.
     private var failuresInRow = 0
 
-    /// Earliest start of the next probe; nil for any time.
     private var next: Instant?
 
     init(burst: Int) {
@@ -45,7 +42,7 @@ extension TrialSchedule {
         if failuresInRow < burst { next = nil }
     }
 
-    /// Resets the schedule after a change of the current server or the network.
+    /// Permits the next probe immediately.
     mutating func reset() {
         self = TrialSchedule(burst: burst)
     }

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Pending look-up of one caller, with its completion handler.
+/// Look-up of one caller.
 @ServiceLoop
 final class PendingLookup {
     let question: BatchQueue.Question
@@ -10,10 +10,9 @@ final class PendingLookup {
     let start: Instant
     let deadline: Instant
 
-    /// True if the look-up joined a pending name.
     var wasMerged = false
 
-    /// Completion handler; nil once taken.
+    /// Nil once taken.
     private var completion: VendorClient.Completion?
 
     init(
@@ -28,7 +27,7 @@ final class PendingLookup {
         self.completion = completion
     }
 
-    /// Ends the look-up and returns its completion handler; nil if it has already ended.
+    /// Ends the look-up; returns its handler the first time.
     func end() -> VendorClient.Completion? {
         defer { completion = nil }
         return completion
@@ -40,19 +39,18 @@ final class PendingLookup {
 final class PendingName {
     let question: BatchQueue.Question
 
-    /// Families that the first look-up requested.
+    /// Families of the first look-up.
     let wanted: Families
 
-    /// Route of the first look-up, to which the call is charged.
+    /// Route that pays for the call.
     let route: String
 
-    /// Trace of the latest look-up that has one.
     var trace: Trace?
 
-    /// Pending look-ups; the name is removed with the last one.
+    /// The last one removes the name.
     var lookUps: [PendingLookup] = []
 
-    /// Call that carries the name; nil while the name is queued.
+    /// Nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -70,10 +68,9 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, from its first try until its last try has ended.
+/// Call to the vendor, until its last try has ended.
 @ServiceLoop
 final class VendorCall {
-    /// Request in flight.
     struct RunningTry {
         let attempt: EndpointPool.Attempt
         let request: any Cancellable
@@ -83,16 +80,14 @@ final class VendorCall {
 
     let lookup: VendorQuery
 
-    /// Charges of the call, one for each name.
+    /// One charge for each name.
     let charges: [CostTable.Charge]
 
-    /// Trace of the call; usually nil.
     var trace: Trace?
 
-    /// Names with pending look-ups, in the order of the call.
     var names: [PendingName]
 
-    /// Client whose limits apply; nil for the daemon's own look-ups.
+    /// Client whose limits apply; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -101,22 +96,20 @@ final class VendorCall {
 
     var failed: [FailedTry] = []
 
-    /// True if the call is a health probe.
     let isTrial: Bool
 
-    /// True if the end of the call decides whether the vendor accepts the account.
+    /// True if this call tests the account.
     let isAccountTrial: Bool
 
-    /// Start of the call, or of its restart after a network change.
     var start: Instant
 
-    /// Time at which a health probe starts if no reply arrived since `start`; nil afterwards.
+    /// Time of the suspicion if no reply arrived since `start`.
     var suspectAt: Instant?
 
-    /// Number of restarts; tries of an earlier round are ignored.
+    /// Restarts; earlier results are ignored.
     var round = 0
 
-    /// Time of the next hedged request, suspicion or caller's deadline.
+    /// Next hedged request, suspicion or deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -143,7 +136,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates a health probe for the suspicion that a name of `client` raised, if any.
+    /// Creates a health probe for a suspicion about a name of `client`.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor that sends no reply at all, so that new names do not wait for it.
+/// Circuit breaker of a vendor that sends no reply at all.
 ///
-/// It opens after as many consecutive timeouts as would have switched through all servers. A
-/// timeout counts only if no reply arrived since the try started, and a health probe that started
-/// later got no reply either. Any reply closes the breaker.
+/// It opens after as many timeouts as would switch through all servers, and closes after any reply.
+/// A timeout counts only if no reply arrived since its start, and a later health probe also failed.
 struct VendorCircuitBreaker: Sendable, Hashable {
-    /// Consecutive timeouts that open the breaker, at least 1.
+    /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Timeouts of clients since the last reply that no probe has confirmed.
+    /// Unconfirmed timeouts since the latest reply.
     private var suspicions = 0
 
-    /// Confirmed timeouts of clients since the last reply.
     private var tries = 0
 
-    /// Start of the latest probe without a reply; nil if a reply arrived since.
+    /// Start of the latest probe without a reply.
     private var trialBegan: Instant?
 
-    /// Time of the latest reply; nil before the first.
     private var receivedAt: Instant?
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// True if the breaker is open.
     var isSilent: Bool { tries >= limit }
 
-    /// Returns true if any reply arrived after `start`.
+    /// Returns true if a reply arrived after `start`.
     func hasReceived(since start: Instant) -> Bool {
         receivedAt.map { $0 > start } ?? false
     }
@@ -37,13 +33,13 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 // MARK: - Events
 
 extension VendorCircuitBreaker {
-    /// Records a client's try from `start` that timed out after a fair time.
+    /// Records the timeout of a client's request that had a fair time.
     mutating func lasted(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Records that a probe that started at `start` got no reply from any server.
+    /// Records a probe from `start` without any reply.
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions
@@ -51,13 +47,11 @@ extension VendorCircuitBreaker {
         trialBegan = start
     }
 
-    /// Records a reply with any content.
     mutating func heard(at now: Instant) {
         reset()
         receivedAt = now
     }
 
-    /// Closes the breaker after a network change or on request of the operator.
     mutating func reset() {
         self = VendorCircuitBreaker(limit: limit)
     }

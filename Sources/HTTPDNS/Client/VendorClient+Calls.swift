@@ -5,11 +5,7 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a call for `names`, which request the same families.
-    ///
-    /// The call counts against the limits of `client`.
-    ///
-    /// The caller has checked that a call is permitted.
+    /// Starts a permitted call for names with equal families.
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
@@ -19,7 +15,7 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
-        // An account probe or a check of the primary server runs in parallel to this call.
+        // The probe runs in parallel.
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         callsBegun += 1
@@ -38,7 +34,6 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .first)
     }
 
-    /// Returns the plan for servers in that order.
     func course(_ order: [SocketAddress], until deadline: Instant) -> AttemptPlan {
         AttemptPlan(
             order: order,
@@ -48,7 +43,6 @@ extension VendorClient {
         )
     }
 
-    /// Executes the plan's next action.
     func perform(_ move: AttemptPlan.Move?, of call: VendorCall, _ why: Trace.Why) {
         switch move {
         case .ask(let number, let server, let fresh, let until):
@@ -59,7 +53,6 @@ extension VendorClient {
         arm(call)
     }
 
-    /// Sets the wake-up of `call` for its next hedged request or the next caller's deadline.
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
         call.wake = call.course.wake
@@ -71,7 +64,7 @@ extension VendorClient {
         if let wake = call.wake { callAlarm.bring(forward: wake) }
     }
 
-    /// Handles all calls with a due wake-up, oldest first.
+    /// Handles due calls, oldest first.
     func tickCalls() {
         let now = clocks.now()
         let due = calls.filter { $0.wake.map { $0 <= now } ?? false }
@@ -88,8 +81,7 @@ extension VendorClient {
         if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
-            // Several calls wait for the first server: a probe decides if the server or the names
-            // cause it.
+            // A probe decides if the server or the names are the cause.
             if pool.isCurrentSilent { beginTrial(of: call.client) }
         }
         perform(move, of: call, .hedge)
@@ -122,7 +114,6 @@ extension VendorClient {
         end(call)
     }
 
-    /// Completes all look-ups of `name`.
     func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
         let now = clocks.now()
         let lookUps = name.lookUps
@@ -139,7 +130,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends a call; its tries in flight continue, because their results show the health of servers.
+    /// Ends a call; its tries continue, because they show the health of servers.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         call.course.abandon()
@@ -152,7 +143,7 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Cancels the tries of an ended call; their results do not count.
+    /// Cancels the tries of an ended call.
     func giveUp(_ call: VendorCall) {
         for running in call.running.values { running.request.cancel() }
     }

@@ -4,29 +4,29 @@ internal import Net
 
 // MARK: - Requests
 
-/// Request to a vendor together with the parser of its reply.
+/// Request to a vendor, with the parser of its reply.
 protocol VendorRequest: Sendable {
     associatedtype Value: Sendable
 
     var server: SocketAddress { get }
 
-    /// Charges of the request, one for each name; empty for a free request.
+    /// Empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Client whose limits of budget and rate the request uses; nil for the daemon itself.
+    /// Client whose limits apply; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// True if the rate limit can refuse the request; false for health probes and refreshes.
+    /// False for requests that ignore the rate: health probes and refreshes.
     var isPaced: Bool { get }
 
-    /// Returns the HTTP request, signed with `wallSeconds`.
+    /// Request with a signature of `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns the result as text for a trace.
+    /// Text of the result for a trace.
     func text(_ value: Value) -> String
 
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
@@ -62,16 +62,13 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-/// Result of an inquiry, with the reply.
+/// Parsed value with its reply, or the error.
 typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
 
-/// Execution of one inquiry: one request, and up to three corrected retries.
-///
-/// Three local causes of a refusal are corrected: the expected certificate name, the form of the
-/// request, and the clock offset of the signature.
+/// One request to a vendor, with up to three retries that correct the certificate name, the form of
+/// the request, or the time of the signature.
 @ServiceLoop
 final class Exchange<Question: VendorRequest>: Cancellable {
-    /// Completion handler, called exactly once.
     typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
 
     private let client: VendorClient
@@ -81,20 +78,19 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private let deadline: Instant
     private let completion: Completion
 
-    /// Variant of the vendor's API for the next request.
+    /// API variant of the next request.
     private var vendor: any Vendor
 
-    /// Clock offset in seconds for signatures, and true if this exchange corrected it.
+    /// Clock offset in seconds, and true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
-    /// True if a known offset is left out, to test if it is still needed.
+    /// True if this request omits the known offset.
     private var isRetest: Bool
 
-    /// Error of the vendor's first variant, while the other variant is tried.
+    /// Error of the first API variant.
     private var first: VendorError?
 
-    /// Request in flight, and its place in the trace.
     private var request: (any RequestHandle)?
     private var place: Trace.Place?
 
@@ -116,10 +112,9 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         (offset, isRetest) = client.skew.next(at: client.clocks.now())
     }
 
-    /// Sends the first request; must be called once.
     func begin() { send() }
 
-    /// Cancels the request; the completion handler reports it immediately.
+    /// Cancels the request; the completion handler is called immediately.
     func cancel() { request?.cancel() }
 
     private func send() {
@@ -162,7 +157,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         place.end(text, at: client.clocks.now())
     }
 
-    /// Handles the end of a request; retries with the vendor's time if a wrong clock is likely.
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
@@ -184,18 +178,18 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         end(result)
     }
 
-    /// Returns the offset for a retry; nil if no offset can help.
+    /// Clock offset for a retry, if one may help.
     private func betterOffset(
         _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // The request was refused without the known offset, so the offset is still needed.
+        // The offset is still needed.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
 
-    /// Completes with the result, or tries the vendor's other variant if that may help.
+    /// Completes, or tries the other API variant.
     private func end(_ result: VendorRequestResult<Question.Value>) {
         switch result {
         case .success:
@@ -218,8 +212,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Returns the vendor's clock offset if a request signed with `used` was refused because of
-    /// time.
+    /// Clock offset, if time may be the cause of the refusal.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: VendorRequestResult<Value>,
@@ -245,7 +238,7 @@ extension VendorClient {
         }
     }
 
-    /// Returns the request for `question`, signed with local time plus `offset`, and charges it.
+    /// Charged request with the local time plus `offset`.
     fileprivate func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -267,7 +260,7 @@ extension VendorClient {
         }
     }
 
-    /// Parses the reply, and books the cost of the request.
+    /// Parses the reply and settles the cost.
     fileprivate func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
@@ -291,9 +284,7 @@ extension VendorClient {
 // MARK: - Counting
 
 extension VendorClient {
-    /// Charges a request before it is sent.
-    ///
-    /// - Throws: `pace`, `budget`, or the same of the client, if it must not be sent.
+    /// Charges a request; throws if rate or budget forbid it.
     private func pay(_ question: some VendorRequest) throws(VendorError) {
         guard !question.charges.isEmpty else { return }
         let now = clocks.now()
@@ -308,7 +299,7 @@ extension VendorClient {
         update(question.server) { $0.tries += 1 }
     }
 
-    /// Reports an exhausted budget to the observer, once a day.
+    /// Reports an exhausted budget once a day.
     private func tellOfBudget(_ wallSeconds: Int64) {
         guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
         observer?(.budgetSpent(rule))
@@ -324,7 +315,7 @@ extension VendorClient {
         }
     }
 
-    /// Books the cost of a finished request, or refunds it.
+    /// Books or refunds a finished request.
     private func settle(_ question: some VendorRequest, isBilled: Bool) {
         guard !question.charges.isEmpty else { return }
         guard isBilled else {
@@ -342,7 +333,7 @@ extension VendorClient {
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
         counters.failuresByKind[error.kind, default: 0] += 1
-        // A cancelled or local failure is not a failure of the server.
+        // Cancelled and local failures do not count for the server.
         guard error.verdict != .notTheServer else { return }
         update(server) {
             $0.failures += 1
@@ -361,7 +352,6 @@ extension VendorClient {
         trace?.note("\(name): \(pool.current) is now the current server")
     }
 
-    /// Changes the counters of `server`; creates them at its first try.
     private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
         let record = records[server] ?? ServerRecord(server)
         change(&record.statistics)
@@ -370,7 +360,6 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Vendor's clock in seconds since 1970, if the error contains it.
     fileprivate var vendorSeconds: Int64? {
         if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }

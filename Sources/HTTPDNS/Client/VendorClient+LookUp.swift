@@ -8,12 +8,10 @@ extension VendorClient {
     /// Completion handler of `lookUp`.
     package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
-    /// Looks up the addresses of `name` in one family; equal look-ups in flight share one call.
+    /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
-    /// A vendor that pairs families is always queried for both: the other family costs nothing,
-    /// and clients usually query it next.
-    ///
-    /// - Parameter route: route to which a new call is charged.
+    /// A vendor that pairs families is always queried for both: the second one is free, and clients
+    /// usually query it next. `route` pays for a new call.
     package func lookUp(
         _ name: Name,
         _ families: Families,
@@ -41,9 +39,7 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    /// Joins `lookUp` to a pending name, or queues the name or starts its call.
-    ///
-    /// - Returns: the reason of a rejection; nil if the look-up is pending.
+    /// Joins or queues the name; returns the reason of a rejection.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -89,10 +85,7 @@ extension VendorClient {
         return nil
     }
 
-    /// Records that `client` also waits for `name`, if the name has a pending look-up.
-    ///
-    /// A queued name is then also in the queue of `client`. It is sent as soon as it is the next
-    /// name of any client that waits for it.
+    /// Adds a queued name to the queue of `client`, too.
     package func join(_ name: Name, _ families: Families, of client: ClientNetwork) {
         clients.note(client, now: clocks.now())
         let question = BatchQueue.Question(
@@ -104,7 +97,7 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Returns the reason that forbids a client's call now, and counts it; nil if a call may start.
+    /// Returns the reason that forbids a client's call now, and counts it.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
@@ -116,9 +109,9 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns the error if `client` has reached its limit of the budget.
+    /// Returns the error of a client at its limit of the budget.
     ///
-    /// The only client of a vendor may use the whole budget, as may the daemon itself (nil).
+    /// The only client and the daemon itself (nil) have no limit of their own.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -129,18 +122,14 @@ extension VendorClient {
         return .clientBudget
     }
 
-    /// Returns the error if all calls of this second are used, or if `client` has reached its
-    /// limit.
-    ///
-    /// The only client of a vendor may use all calls, as may the daemon itself (nil).
+    /// Returns the error if the calls of this second, or those of `client`, are used up.
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the reason why no call and no health probe may start now, for any client; nil if
-    /// they may start.
+    /// Returns the reason that forbids calls and probes of all clients now.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -157,11 +146,10 @@ extension VendorClient {
 // MARK: - Queue
 
 extension VendorClient {
-    /// Starts calls for queued names, now or in the next turn of the service loop.
+    /// Starts calls for queued names, now or in the next iteration of the service loop.
     ///
-    /// By default, names share a call only while the limit of calls is reached: the slowest name of
-    /// a call delays the others, and one failure affects all. With `Batching.together`, names from
-    /// the same turn of the service loop also share a call.
+    /// By default, names share a call only at the limit of calls: the slowest name delays the
+    /// others.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -173,15 +161,14 @@ extension VendorClient {
         }
     }
 
-    /// True if a name waits one turn of the loop for names to share its call.
+    /// True if names of one iteration of the loop share calls.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
-    /// Starts calls for queued names, as many as the limits permit.
+    /// Starts as many calls as the limits permit.
     func sendQueued() {
         while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
-            // The condition was checked on arrival, but may have changed while the names were
-            // queued.
+            // The state may have changed while the names were queued.
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason)
             } else {
@@ -192,10 +179,9 @@ extension VendorClient {
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
-    /// Fails the names of a call that must not start.
+    /// Fails the names of a refused call.
     ///
-    /// If the reason is the limit of one client, names that other clients also wait for do not
-    /// fail: they return to the queues of these clients.
+    /// If only this client is refused, names of other clients return to their queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -210,7 +196,6 @@ extension VendorClient {
         }
     }
 
-    /// Fails queued look-ups after their deadline.
     func expireQueued() {
         let now = clocks.now()
         for name in Array(pending.values) where name.call == nil {
@@ -218,7 +203,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // The whole queue is searched, so many deadlines share one search.
+        // A search covers the whole queue, so deadlines share searches.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }
@@ -226,7 +211,6 @@ extension VendorClient {
 // MARK: - End
 
 extension VendorClient {
-    /// Completes one look-up and counts its result.
     func finish(_ lookUp: PendingLookup, _ result: Result<VendorReply, VendorFailure>) {
         guard let completion = lookUp.end() else { return }
         switch result {
@@ -239,7 +223,7 @@ extension VendorClient {
         completion(result)
     }
 
-    /// Fails the look-ups of `name` after their deadline.
+    /// Fails the expired look-ups of `name`.
     func expire(
         _ name: PendingName,
         _ now: Instant,
@@ -254,10 +238,8 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up without a waiting client.
-    ///
-    /// The only look-up of a call in flight is not cancelled: the call is charged anyway, and its
-    /// answer is stored in the cache.
+    /// Cancels a look-up, unless it is the only one of a call: the call is charged, and its answer
+    /// is cached.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),
@@ -268,7 +250,6 @@ extension VendorClient {
         finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
     }
 
-    /// Removes a name without look-ups from the queue or its call.
     func forget(_ name: PendingName) {
         if pending[name.question] === name {
             pending[name.question] = nil

@@ -5,14 +5,14 @@ internal import Net
 // MARK: - Events from outside
 
 extension VendorClient {
-    /// Starts the refresh of server addresses, if the vendor has a scheduling service.
+    /// Starts the refresh of server addresses.
     package func start() {
         guard source != nil else { return }
         schedule.start(now: clocks.now())
         armRefresh()
     }
 
-    /// Stops the refresh of addresses, so that this client no longer wakes the service loop.
+    /// Stops the refresh: this client no longer wakes the loop.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -20,12 +20,12 @@ extension VendorClient {
         refreshAlarm.set(nil)
     }
 
-    /// Stops new calls until ``resume()``; calls in flight continue.
+    /// Blocks new calls until ``resume()``.
     package func pause() {
         gate.isPausedByOperator = true
     }
 
-    /// Permits calls again, even if the vendor refused the account recently.
+    /// Permits calls again, also after a refusal of the account.
     package func resume() {
         gate.resume()
         silence.reset()
@@ -34,10 +34,9 @@ extension VendorClient {
 
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
-    /// The owner of the transport must drop its connections in the same turn of the service loop.
-    /// The restarted calls send their requests in a later turn, on new connections.
-    ///
-    /// - Returns: the number of restarted calls.
+    /// The owner of the transport must drop its connections in the same iteration of the service
+    /// loop; the restarted calls send their requests in a later iteration. Returns the number of
+    /// these calls.
     @discardableResult
     package func networkChanged() -> Int {
         let now = clocks.now()
@@ -56,7 +55,7 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Restarts a call in the next loop turn, with its remaining time.
+    /// Restarts a call in the next iteration of the loop.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
@@ -71,7 +70,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels the tries of a call; their results do not count.
+    /// Cancels the tries of a call; they do not count.
     func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running.values
         call.running = [:]
@@ -91,14 +90,13 @@ extension VendorClient {
         refreshAlarm.set(schedule.due)
     }
 
-    /// Refreshes the server addresses from the start-up servers, one after the other.
+    /// Queries the start-up servers one after the other.
     func refreshAddresses() {
         let now = clocks.now()
         guard let source, let due = schedule.due, due <= now else { return }
         askForAddresses(schedule.began(now: now), source.servers[...])
     }
 
-    /// Queries the first start-up server, and the next one if it fails.
     private func askForAddresses(_ number: Int, _ servers: ArraySlice<SocketAddress>) {
         guard let server = servers.first else { return }
         let exchange = Exchange(
@@ -137,7 +135,6 @@ extension VendorClient {
         observer?(.servers(addresses.servers))
     }
 
-    /// Records a failed refresh; the known addresses stay in use.
     private func refreshFailed(_ number: Int, _ error: VendorError) {
         counters.refreshFailures += 1
         counters.refreshError = error
@@ -147,7 +144,6 @@ extension VendorClient {
     }
 }
 
-/// Request for server addresses to one start-up server.
 private struct ScheduleInquiry: VendorRequest {
     let server: SocketAddress
     let charges: [CostTable.Charge] = []
@@ -181,7 +177,7 @@ private struct ScheduleInquiry: VendorRequest {
 // MARK: - Numbers
 
 extension VendorClient {
-    /// Current counters, including those of a predecessor.
+    /// Counters, including those of a predecessor.
     package var statistics: VendorStatistics {
         let now = clocks.now()
         settlePredecessor()
@@ -221,10 +217,10 @@ extension VendorClient {
         return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
     }
 
-    /// Returns the names with the most billable requests, in descending order.
+    /// Returns the most expensive names.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
-    /// Resets the cost counters of all names.
+    /// Resets the costs of all names.
     package func forgetCosts() {
         costs.removeAll()
     }

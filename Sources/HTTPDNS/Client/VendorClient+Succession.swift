@@ -6,11 +6,9 @@ internal import Net
 extension VendorClient {
     /// Takes over from the vendor's client under earlier settings.
     ///
-    /// The pause, the counters and the costs by name continue; the health of servers does not.
-    /// Calls of the old client end there and are counted here.
-    ///
-    /// - Parameter hasSameAccount: true to take over today's budget use, the rate and the clock
-    ///   offset.
+    /// Pause, counters and costs continue. Budget, rate and clock offset continue for the same
+    /// account. The health of servers does not continue. Calls of the old client end there and are
+    /// counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -22,11 +20,11 @@ extension VendorClient {
             clients = old.clients
             skew.takeOver(from: old.skew)
         }
-        // Without calls in flight, this releases the old client and its keys immediately.
+        // Releases an idle old client and its keys.
         settlePredecessor()
     }
 
-    /// Merges the predecessor's counters once they are final, and releases the predecessor.
+    /// Merges and releases a predecessor whose calls have ended.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()
@@ -41,9 +39,7 @@ extension VendorClient {
         pending.isEmpty && calls.isEmpty && lingering.isEmpty
     }
 
-    /// Renames the routes in the counters after a change of settings.
-    ///
-    /// - Parameter name: returns the current name of a route.
+    /// Renames the routes in the counters after a reload.
     package func renameRoutes(_ name: (String) -> String) {
         var costsByRoute: [String: UInt64] = [:]
         for (route, names) in counters.billableByRoute {
@@ -56,7 +52,6 @@ extension VendorClient {
 }
 
 extension VendorStatistics {
-    /// Adds the counters and the calls in flight of `others`; other members stay unchanged.
     mutating func add(_ others: VendorStatistics) {
         calls += others.calls
         successes += others.successes

@@ -5,26 +5,21 @@ internal import Net
 // MARK: - The daemon's own question
 
 extension VendorClient {
-    /// True if the vendor's circuit breaker is open: clients with another source should skip the
-    /// vendor.
+    /// True if clients with another source should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
-    /// True if ``beginTrial()`` would send a request now.
+    /// True if a health probe may start now.
     package var isTrialDue: Bool {
         let now = clocks.now()
         return trials.isDue(at: now) && obstacle(now) == nil
     }
 
-    /// Starts a health probe if one is due and a call is permitted.
+    /// Starts a health probe if one is due and permitted.
     ///
-    /// The probe queries the current server first, or the primary server if its check is due, then
-    /// the others as in any call. Each try uses a new connection: a broken old connection must not
-    /// count as a broken server. The results decide the health of servers, vendor and account.
-    /// Probes count toward the rate limit, but do not obey it: a flood of names that uses up the rate
-    /// would otherwise prevent them.
-    ///
-    /// - Parameter client: client whose name raised the suspicion, which pays for the probe; nil if
-    ///   the daemon pays.
+    /// It queries the current server first, or the primary one if its check is due, then the
+    /// others. Each try uses a new connection: a broken connection is not a broken server. The rate
+    /// limit counts but does not refuse probes, which a flood of names could otherwise prevent.
+    /// `client` pays; nil is the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
@@ -56,30 +51,27 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .fresh)
     }
 
-    /// Timeout of one server in a health probe.
-    ///
-    /// A client's call starts the probe after half of its timeout without a reply, so both end
-    /// together. The timeout is at least the fair wait.
+    /// Timeout of one server in a probe; the call that started the probe ends at the same time.
     private var trialTimeout: Duration {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Time without any reply after which a call starts a health probe.
+    /// Time without a reply until a call starts a probe.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Starts a health probe if no server of the vendor has replied since `call` started.
+    /// Starts a probe if no reply arrived since the start of `call`.
     func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records that the probe `call` was answered; it counts as failed if an earlier server failed.
+    /// Records an answered probe, or a failed one if an earlier server failed.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
 
-    /// Finishes the probe `call`; starts the next one if the current server is suspected.
+    /// Finishes a probe; starts the next one for a suspected server.
     func trialEnded(_ call: VendorCall) {
         trial = nil
         if call.isAccountTrial { gate.trialEnded() }
@@ -91,7 +83,6 @@ extension VendorClient {
         if call.failed.allSatisfy(\.error.isTimeout) { silence.confirmed(since: call.start) }
     }
 
-    /// Cancels the probe in flight, because its result would be outdated.
     func dropTrial(_ now: Instant) {
         trials.reset()
         guard let call = trial else { return }
@@ -101,14 +92,13 @@ extension VendorClient {
         dropTries(of: call, now)
     }
 
-    /// Number of client calls in flight without an answer.
     var clientCalls: Int { shares.count }
 }
 
 extension VendorError {
     var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
-    /// True if no connection was established, which no queried name can cause.
+    /// True if no connection was made, which no name can cause.
     var isOfConnection: Bool {
         switch self {
         case .transport(.connect), .transport(.tls): true

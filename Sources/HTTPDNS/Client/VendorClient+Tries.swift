@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Tries
 
 extension VendorClient {
-    /// Sends a request to `server`, and reports its result to the plan of the call.
+    /// Sends a request; its result goes to the plan.
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
@@ -15,7 +15,7 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
-            // The server's breaker opened after the call started.
+            // The breaker opened after the start of the call.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
             call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
             call.failed.append(FailedTry(server: server, error: error, duration: .zero))
@@ -113,15 +113,14 @@ extension VendorClient {
         }
     }
 
-    /// Records that the vendor refuses the account, even with a corrected clock.
+    /// Records a refusal in spite of a corrected clock.
     private func refuse(_ error: VendorError, _ now: Instant) {
-        // Calls in flight are refused together; only the first refusal is reported.
+        // Only the first of several refusals is reported.
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)
         if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
     }
 
-    /// Completes each name of a call with its answer.
     private func deliver(
         _ answers: [VendorAnswer],
         _ reply: HTTPReply,
@@ -129,7 +128,7 @@ extension VendorClient {
         to call: VendorCall
     ) {
         for name in call.names {
-            // A codec returns one answer for each name; a missing answer counts as empty.
+            // A missing answer counts as empty.
             let answer =
                 call.lookup.names.firstIndex(of: name.question.name)
                 .flatMap { answers.indices.contains($0) ? answers[$0] : nil }
@@ -151,17 +150,15 @@ extension VendorClient {
 // MARK: - Classification of errors
 
 extension AttemptPlan.Move {
-    /// Server that the action queries.
     fileprivate var server: SocketAddress? {
         if case .ask(_, let server, _, _) = self { server } else { nil }
     }
 }
 
 extension VendorError {
-    /// True if the observer gets a report: not for cancelled requests or an exhausted budget.
+    /// True if the observer is informed.
     fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
-    /// Cause of the error for the plan of the call.
     fileprivate var fault: AttemptPlan.Fault {
         switch verdict {
         case .accountRefused: .account
@@ -170,12 +167,11 @@ extension VendorError {
         }
     }
 
-    /// Returns the result of the attempt for its server.
+    /// Result of the attempt for the health of its server.
     ///
-    /// A timeout does not count if the server had less than a fair time, or if a retry on a new
-    /// connection follows. A failure for a client's name is only a suspicion, until a health probe
-    /// confirms or refutes it. A 429 for a client's name may be a limit for that name only. A 429
-    /// therefore counts only if a health probe receives it.
+    /// A timeout does not count after less than a fair time, or before a retry. Failures for a
+    /// client's name are only suspicions, and a 429 may be for the name: it counts only for a
+    /// probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -184,7 +180,7 @@ extension VendorError {
         switch self {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
-        // The server processed the request and rejects only the name: the server works.
+        // The server works: it rejects only the name.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Answer of a vendor with its origin.
+/// Answer of a vendor.
 package struct VendorReply: Sendable, Hashable {
-    /// Answer for the name, possibly empty.
+    /// Possibly empty.
     package var answer: VendorAnswer
 
-    /// Server that sent the answer.
     package var server: SocketAddress
 
-    /// Time from the look-up to the answer, failed tries included.
+    /// Time since the look-up, with failed tries.
     package var duration: Duration
 
-    /// True if the reply used an already open connection.
+    /// True if an open connection was used.
     package var connectionReused: Bool
 
-    /// True if the look-up joined a call of an earlier look-up.
+    /// True if the look-up joined an earlier one.
     package var wasMerged = false
 
-    /// Earlier failed tries, in order.
+    /// In order of their requests.
     package var failedTries: [FailedTry]
 }
 
-/// Failed look-up with its cause.
+/// Failed look-up.
 package struct VendorFailure: Error, Hashable {
-    /// Cause of the failure: the error of the last try, or a local error.
+    /// Error of the last try, or a local error.
     package var reason: VendorError
 
-    /// Tries in order; empty if the look-up ended before the first.
+    /// Empty if the look-up failed before the first try.
     package var tries: [FailedTry]
 }
 
@@ -37,7 +36,6 @@ package struct FailedTry: Sendable, Hashable {
 
     package var error: VendorError
 
-    /// Time from the request to the failure.
     package var duration: Duration
 }
 
@@ -49,7 +47,7 @@ extension FailedTry: CustomStringConvertible {
 }
 
 extension VendorFailure: CustomStringConvertible {
-    /// All tries in one line, or the reason if there was none.
+    /// All tries, or the reason without any.
     package var description: String {
         tries.isEmpty ? "\(reason)" : tries.map(\.description).joined(separator: "; ")
     }

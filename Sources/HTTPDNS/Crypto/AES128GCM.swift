@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in Galois/Counter mode; the nonce precedes the ciphertext, a 16-octet tag follows it.
+/// AES-128 in Galois/Counter mode, the only cipher here that authenticates.
 ///
-/// The only cipher here that authenticates: `open` fails if the text was changed.
+/// The ciphertext follows a nonce and precedes a 16-octet tag.
 package struct AES128GCM: Cipher {
-    /// Octets of the key.
+    /// Length of the key.
     package static let keyOctets = 16
 
     static let tagOctets = 16
@@ -13,9 +13,7 @@ package struct AES128GCM: Cipher {
 
     private let key: Secret
 
-    /// Creates the cipher with a key of exactly 16 octets.
-    ///
-    /// - Throws: `CipherError.keyLength`, `.unavailable` or `.library`.
+    /// Creates the cipher with a key of 16 octets.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

@@ -2,10 +2,7 @@
 
 /// Base64 decoding (RFC 4648 §4).
 enum Base64 {
-    /// Decodes padded text of the standard alphabet.
-    ///
-    /// - Returns: nil if the text has other characters, line ends, missing padding, or non-zero pad
-    ///   bits (RFC 4648 §3.5).
+    /// Decodes padded text; nil for other text and non-zero pad bits (RFC 4648 §3.5).
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var octets: [UInt8] = []

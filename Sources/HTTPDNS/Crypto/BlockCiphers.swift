@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector precedes the ciphertext.
+/// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector comes first.
 package struct AES128CBC: Cipher {
-    /// Octets of the key.
+    /// Length of the key.
     package static let keyOctets = 16
 
     private let algorithm: CipherAlgorithm
 
     private let key: Secret
 
-    /// Creates the cipher with a key of exactly 16 octets.
+    /// Creates the cipher with a key of 16 octets.
     ///
-    /// The vendors' SDKs pad or cut keys of other lengths, each SDK differently. A key of another
-    /// length was copied wrongly, so it is refused.
-    ///
-    /// - Throws: `CipherError.keyLength`, `.unavailable` or `.library`.
+    /// The SDKs pad or cut other keys in different ways; here they are refused.
     package init(key: Secret) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)
@@ -32,7 +29,7 @@ package struct AES128CBC: Cipher {
     package func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8] {
         let vector = [UInt8](sealed.prefix(vectorOctets))
         let text = sealed.dropFirst(vectorOctets)
-        // Even an empty text has a block of padding (RFC 5652 §6.3).
+        // An empty text also has a block of padding (RFC 5652 §6.3).
         guard !text.isEmpty, text.count.isMultiple(of: algorithm.blockOctets) else {
             throw .undecryptable
         }
@@ -40,26 +37,23 @@ package struct AES128CBC: Cipher {
     }
 }
 
-/// DES in ECB mode with PKCS#5 padding: insecure, but the default of a vendor API in use.
+/// DES in ECB mode with PKCS#5 padding: insecure, but the default of a vendor API.
 ///
-/// Equal texts have equal ciphertexts, and a search of the 56-bit key takes about a day. DES only
-/// prevents casual reading by middleboxes.
+/// Equal blocks have equal ciphertexts, and a search of the 56-bit key takes about a day.
 package struct DESECB: Cipher {
-    /// Octets of the key.
+    /// Length of the key.
     package static let keyOctets = 8
 
     private let algorithm: CipherAlgorithm
 
     private let key: Secret
 
-    /// Creates the cipher with a key of exactly 8 octets.
-    ///
-    /// - Throws: `CipherError.keyLength`, `.legacyProviderMissing`, `.unavailable` or `.library`.
+    /// Creates the cipher with a key of 8 octets.
     package init(key: Secret) throws(CipherError) {
         try self.init(key: key, modules: nil)
     }
 
-    /// Creates the cipher with OpenSSL provider modules from the directory `modules`.
+    /// Creates the cipher with OpenSSL provider modules from a directory.
     init(key: Secret, modules: String?) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

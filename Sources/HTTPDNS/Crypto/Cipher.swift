@@ -1,46 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Symmetric cipher with one key.
-///
-/// The ciphertext contains everything that the peer needs except the key. A cipher with an
-/// initialisation vector puts the vector first.
+/// Symmetric cipher with one key; the initialisation vector precedes the ciphertext.
 package protocol Cipher: Sendable {
-    /// Octets of the initialisation vector that `seal` requires; 0 if the cipher has none.
+    /// Length of the vector for `seal`; 0 for none.
     var vectorOctets: Int { get }
 
     /// Encrypts `plain`; `vector` must never repeat under one key.
-    ///
-    /// - Precondition: `vector` has `vectorOctets` octets.
-    /// - Throws: only `CipherError.library`.
     func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8]
 
     /// Decrypts the ciphertext of a peer.
     ///
-    /// - Throws: `CipherError.undecryptable` for a wrong length, key or padding alike.
+    /// - Throws: `CipherError.undecryptable` for a wrong length, key or padding.
     func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8]
 }
 
 /// Error of a key or cipher.
 package enum CipherError: Error, Hashable {
-    /// The key has the wrong length; both numbers are octets.
+    /// Both numbers are octets.
     case keyLength(expected: Int, found: Int)
 
-    /// OpenSSL cannot load the provider module that contains DES.
+    /// OpenSSL cannot load the provider of DES.
     case legacyProviderMissing
 
     case unavailable(String)
 
-    /// The text was encrypted with another key, is damaged or truncated, or is not encrypted.
+    /// Damaged, truncated, or not encrypted with this key.
     case undecryptable
 
-    /// An OpenSSL call failed for an internal reason, such as lack of memory.
+    /// Internal failure, such as lack of memory.
     case library(call: String)
 
     case noEntropy
 }
 
 extension CipherError: CustomStringConvertible {
-    /// One log line without any octet of the key or text.
+    /// One log line without octets of the key or text.
     package var description: String {
         switch self {
         case .keyLength(let expected, let found):

@@ -3,37 +3,32 @@ import COpenSSL
 
 /// OpenSSL cipher with its own library context.
 ///
-/// DES is in the legacy provider. Loading that provider into the process-wide context would disable
-/// the implicit default provider, which libcurl's TLS uses. Each algorithm therefore creates a
-/// context, loads its providers by name, and frees both.
+/// In the process-wide context, loading the legacy provider (DES) would disable the implicit
+/// default provider, which libcurl's TLS uses.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
 final class CipherAlgorithm: @unchecked Sendable {
-    /// Library context used only by this cipher.
     private let context: OpaquePointer
 
     private let providers: [OpaquePointer]
 
-    /// Cipher, owned by one of the providers.
+    /// Owned by a provider.
     private let cipher: OpaquePointer
 
     let keyOctets: Int
 
-    /// Octets of the initialisation vector; 0 for none.
+    /// 0 for none.
     let vectorOctets: Int
 
     let blockOctets: Int
 
-    /// Fetches the OpenSSL cipher `name` from the providers `providerNames`.
-    ///
-    /// - Parameter modules: directory of provider modules; nil for OpenSSL's compiled-in directory.
-    /// - Throws: `CipherError.legacyProviderMissing`, `.unavailable` or `.library`.
+    /// Fetches a cipher; `modules` replaces OpenSSL's directory of provider modules.
     init(_ name: String, from providerNames: [String], modules: String? = nil)
         throws(CipherError)
     {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find these errors in the thread's error queue.
+        // libcurl's TLS on this thread must not find errors in the queue.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in
@@ -71,7 +66,6 @@ final class CipherAlgorithm: @unchecked Sendable {
         unsafe Self.free(providers, context)
     }
 
-    /// Unloads `providers`, the last loaded first, and frees the context.
     private static func free(_ providers: [OpaquePointer], _ context: OpaquePointer) {
         // SAFETY: each provider was loaded once, and the context was created once.
         var loaded = unsafe providers
@@ -85,16 +79,12 @@ final class CipherAlgorithm: @unchecked Sendable {
 // MARK: - Using it
 
 extension CipherAlgorithm {
-    /// Direction of `run`.
     enum Direction: Int32 {
         case decrypt = 0
         case encrypt = 1
     }
 
     /// Encrypts or decrypts all of `input`, with PKCS#7 padding.
-    ///
-    /// - Precondition: `key` and `vector` have the lengths of this algorithm.
-    /// - Throws: `CipherError.undecryptable` when decrypting, else `.library`.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -105,10 +95,9 @@ extension CipherAlgorithm {
         return try run(direction, key: key, vector: vector, on: input, tag: &none)
     }
 
-    /// Encrypts or decrypts all of `input` with an authenticating cipher, which has no padding.
+    /// Encrypts or decrypts all of `input`.
     ///
-    /// - Parameter tag: authentication tag: written when encrypting, checked when decrypting; its
-    ///   length is the tag length. Empty for ciphers that do not authenticate.
+    /// - Parameter tag: written or checked; empty for ciphers that do not authenticate.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -118,11 +107,11 @@ extension CipherAlgorithm {
     ) throws(CipherError) -> [UInt8] {
         precondition(key.count == keyOctets, "wrong key length")
         precondition(vector.count == vectorOctets, "wrong vector length")
-        // Bodies are limited to some kilobytes earlier; OpenSSL counts in `int`.
+        // OpenSSL counts in `int`.
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find these errors in the thread's error queue.
+        // See `init`.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context is freed, and the key in it overwritten, on each exit.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Digests and message authentication codes for vendor signatures.
+/// Digests and codes for vendor signatures.
 enum Digest {
-    /// Returns the MD5 digest (RFC 1321), which is broken, but which older vendor APIs sign with.
+    /// Returns the MD5 digest (RFC 1321); broken, but older vendor APIs need it.
     static func md5(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try digest("MD5", text)
     }
 
-    /// Returns the hexadecimal MD5 of `first-secret-last`, the signature of older vendor APIs.
+    /// Returns the hexadecimal MD5 of `first-secret-last`.
     static func md5(
         _ first: String,
         _ secret: Secret,
         _ last: String
     ) throws(CipherError) -> String {
-        // The capacity is reserved first: growing would leave a copy of the secret in freed memory.
+        // A growing array would leave a copy of the secret in freed memory.
         var text: [UInt8] = []
         text.reserveCapacity(first.utf8.count + secret.count + last.utf8.count + 2)
         defer { text.wipe() }
@@ -35,7 +35,7 @@ enum Digest {
     /// Returns the HMAC-SHA256 (RFC 2104).
     static func hmacSHA256(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find these errors in the thread's error queue.
+        // libcurl's TLS on this thread must not find errors in the queue.
         defer { ERR_pop_to_mark() }
 
         var code = [UInt8](repeating: 0, count: 32)
@@ -64,10 +64,9 @@ enum Digest {
         return code
     }
 
-    /// Returns the digest by the OpenSSL algorithm `name`.
     private static func digest(_ name: String, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find these errors in the thread's error queue.
+        // As above.
         defer { ERR_pop_to_mark() }
 
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

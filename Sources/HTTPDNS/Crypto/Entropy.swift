@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Source of random octets, passed to the codecs as a parameter so that tests can fix it.
+/// Source of random octets.
 package struct Entropy: Sendable {
-    /// Returns `count` random octets.
+    /// Returns `count` octets.
     package let octets: @Sendable (_ count: Int) throws(CipherError) -> [UInt8]
 
-    /// Creates a source from a function.
+    /// Creates a source.
     package init(_ octets: @escaping @Sendable (_ count: Int) throws(CipherError) -> [UInt8]) {
         self.octets = octets
     }

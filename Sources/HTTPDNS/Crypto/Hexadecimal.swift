@@ -13,9 +13,7 @@ enum Hexadecimal {
         return String(decoding: text, as: Unicode.UTF8.self)
     }
 
-    /// Decodes digits of either case.
-    ///
-    /// - Returns: nil for an odd number of characters, or a character that is not a digit.
+    /// Decodes digits of either case; nil for other text.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var octets: [UInt8] = []

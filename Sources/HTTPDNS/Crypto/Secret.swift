@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Key or token that no description shows; overwritten when the last reference is released.
-///
-/// Callers of the initialisers must erase their own copy of the octets.
+/// Key or token that no description shows; wiped before its memory is freed.
 // SAFETY: the storage is written once in init, then only read, and freed in deinit when no
 // reference remains. Only `withOctets` exposes it, for the duration of its closure.
 @safe
 package final class Secret: @unchecked Sendable {
-    /// Octets of the secret: never copied or moved, and wiped before they are freed.
+    /// Never copied or moved.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Creates a secret with a copy of `octets`.
+    /// Copies `octets`, which the caller must wipe.
     package init(_ octets: [UInt8]) {
         // SAFETY: the buffer has exactly the size of the octets copied into it.
         count = octets.count
@@ -19,13 +17,13 @@ package final class Secret: @unchecked Sendable {
         unsafe storage.copyBytes(from: octets)
     }
 
-    /// Creates a secret with a copy of `octets`, then wipes `octets`.
+    /// Copies `octets`, then wipes them.
     package convenience init(wiping octets: inout [UInt8]) {
         self.init(octets)
         octets.wipe()
     }
 
-    /// Creates a secret with a copy of the UTF-8 octets of `text`.
+    /// Copies the UTF-8 octets of `text`.
     package convenience init(_ text: String) {
         self.init([UInt8](text.utf8))
     }
@@ -36,7 +34,7 @@ package final class Secret: @unchecked Sendable {
         unsafe storage.deallocate()
     }
 
-    /// Number of octets.
+    /// Length in octets.
     package let count: Int
 
     /// Calls `body` with the octets; the pointer must not outlive the call.
@@ -53,7 +51,6 @@ package final class Secret: @unchecked Sendable {
         unsafe withOctets { unsafe $0.allSatisfy(isSuch) }
     }
 
-    /// Secret decoded from hexadecimal digits; nil if the octets are not such digits.
     var hexadecimal: Secret? {
         var digits = copy
         defer { digits.wipe() }
@@ -61,7 +58,7 @@ package final class Secret: @unchecked Sendable {
         return Secret(wiping: &octets)
     }
 
-    /// Copy of the octets, for text such as a token in a URL.
+    /// Copy of the octets, for request text.
     package var copy: [UInt8] {
         // SAFETY: the octets are copied within the closure.
         unsafe withOctets { unsafe [UInt8]($0) }
@@ -71,7 +68,7 @@ package final class Secret: @unchecked Sendable {
 // MARK: - Comparing
 
 extension Secret: Equatable {
-    /// Compares in constant time for equal lengths, and copies nothing.
+    /// Compares in constant time for equal lengths, without a copy.
     package static func == (left: Secret, right: Secret) -> Bool {
         // SAFETY: both pointers are valid during the closures, and both have `count` octets.
         unsafe left.withOctets { left in
@@ -94,9 +91,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 // MARK: - Leaving nothing
 
 extension [UInt8] {
-    /// Overwrites all octets, in a way that the compiler cannot omit, and removes them.
-    ///
-    /// Other copies of the array that shared its storage are not overwritten.
+    /// Overwrites and removes all octets; other copies of the array stay.
     package mutating func wipe() {
         // SAFETY: base and count describe the array's storage, which is valid during the closure.
         unsafe withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }

@@ -4,9 +4,6 @@ package import Net
 
 extension DNSJSON {
     /// Parses `{"Status", "Question", "Answer": [{"name", "type", "TTL", "data"}], "Authority"}`.
-    ///
-    /// - Throws: `VendorError.responseCode` for an RCODE other than NOERROR and NXDOMAIN, or
-    ///   another `VendorError`.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -14,7 +11,7 @@ extension DNSJSON {
         if reply.status != 200, let code = reply.code(in: "code") { throw reply.error(code) }
         let json = try reply.acceptedJSON()
         guard let status = json["Status"]?.number.flatMap({ UInt16(exactly: $0) }) else {
-            // AliDNS also reports account errors with status 200.
+            // AliDNS sends account errors with status 200.
             if let code = json["code"]?.text.flatMap(VendorCode.init) {
                 throw .serverStatus(reply.status, code: code)
             }
@@ -31,7 +28,7 @@ extension DNSJSON {
         if set.addresses.isEmpty {
             let ttl = try Self.negativeTTL(in: json).map { min($0, set.ttl) }
             set.ttl = ttl ?? VendorLimits.defaultTTL
-            // If all addresses were dropped as unusable, the answer is not a NODATA answer.
+            // An answer with dropped addresses is not NODATA.
             if set.dropped == 0 {
                 answer.denial = Denial(code == .nxDomain ? .nxDomain : .noData, ttl: ttl)
             }
@@ -45,10 +42,7 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Checks that the question in the reply equals the request.
-    ///
-    /// It is an array of one element; AliDNS sends the element without the array. If the question
-    /// is missing, only the records are checked against the name.
+    /// Checks the optional question; AliDNS sends it without an array.
     private static func check(
         _ question: JSONValue?,
         against lookup: VendorQuery
@@ -63,9 +57,7 @@ extension DNSJSON {
         guard type.number == Chain.number(of: lookup.recordType) else { throw .wrongName }
     }
 
-    /// Returns the negative TTL: the lower of the SOA record's TTL and its MINIMUM field.
-    ///
-    /// - Returns: nil without an SOA record (RFC 2308 §5).
+    /// Returns the lower of the SOA record's TTL and MINIMUM (RFC 2308 §5); nil without SOA.
     private static func negativeTTL(in json: JSONValue) throws(VendorError) -> UInt32? {
         for record in try json.optionalElements("Authority") where record["type"]?.number == 6 {
             let fields = record["data"]?.text?.split(separator: " ") ?? []
@@ -80,15 +72,13 @@ extension DNSJSON {
 
 // MARK: - Aliases
 
-/// Chain of records from the requested name to its addresses.
+/// Aliases and addresses of the requested name.
 private struct Chain {
-    /// Addresses of the last name; the TTL is the lowest TTL in the chain.
+    /// Addresses of the last name, with the lowest TTL of the chain.
     private(set) var set: AddressSet
 
-    /// Follows the CNAME records (RFC 1034 §3.6.2); records outside of the chain are ignored.
-    ///
-    /// - Throws: `VendorError.wrongName` if there are records, but none for the requested name;
-    ///   `.unreadable` for an invalid record or a chain that is too long.
+    /// Follows the CNAME records (RFC 1034 §3.6.2); throws `wrongName` without a record of the
+    /// name.
     init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }
@@ -136,7 +126,7 @@ private struct Chain {
         let ttl: UInt32
         let data: String
 
-        /// Parses the members; only the TTL is optional.
+        /// Only the TTL is optional.
         init(_ element: JSONValue) throws(VendorError) {
             guard let owner = element["name"]?.name else { throw .unreadable(.member("name")) }
             guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }

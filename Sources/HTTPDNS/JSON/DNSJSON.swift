@@ -2,21 +2,18 @@
 package import DNSWire
 package import Net
 
-/// Public resolver with a JSON API: Google, Cloudflare, AliDNS, DNSPod and others.
+/// Public resolver with a JSON API like Google's: Cloudflare, AliDNS, DNSPod and others.
 ///
-/// There is no RFC: the APIs follow Google's documentation. These resolvers resolve every name and
-/// return response codes, so an empty answer is NXDOMAIN or NODATA. A call returns one family.
-/// `DNSJSON+Reply.swift` parses the replies.
+/// An empty answer is NXDOMAIN or NODATA. A call returns one family.
 package struct DNSJSON: Vendor {
-    /// AliDNS account, which signs each request (AliDNS page 2868703; see `signature`).
+    /// AliDNS account (page 2868703).
     package struct Account: Sendable {
-        /// Account number (`uid`), different from the Alibaba Cloud account.
+        /// `uid`; differs from the Alibaba Cloud account.
         package let id: String
 
-        /// Public part of the access key (`ak`).
+        /// `ak`, the public part of the access key.
         package let keyID: String
 
-        /// Secret part of the access key.
         package let secret: Secret
 
         package init(id: String, keyID: String, secret: Secret) {
@@ -30,20 +27,15 @@ package struct DNSJSON: Vendor {
 
     private let query: QueryTemplate
 
-    /// Account that signs requests; nil for free resolvers.
     private let account: Account?
 
     private let isBillable: Bool
 
-    /// Creates the API at `url`.
+    /// Creates the API at `url`, whose host is in the certificate.
     ///
     /// - Parameters:
-    ///   - url: for example `https://dns.google/resolve`. Its query is sent with each request;
-    ///     `{name}` and `{type}` in the query are replaced, or else `name=` and `type=` are
-    ///     appended. The certificate must match the host.
-    ///   - account: AliDNS account.
-    ///   - isBillable: true if calls cost money; nil means true if there is an account.
-    /// - Throws: `DNSJSONSetupError`.
+    ///   - url: `{name}` and `{type}` in its query are replaced, or `name=` and `type=` appended.
+    ///   - isBillable: by default true with an account.
     package init(
         url: String,
         account: Account? = nil,
@@ -83,7 +75,7 @@ package struct DNSJSON: Vendor {
 extension DNSJSON {
     package var trialName: Name { .trial(url.origin.name) }
 
-    /// Returns the request `GET /resolve?name=…&type=…`.
+    /// Returns the request `GET /resolve`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -117,9 +109,7 @@ extension DNSJSON {
 
     private static let headers = ["Accept: application/dns-json"]
 
-    /// Returns the hexadecimal SHA-256 of id, secret, time, name and key ID, concatenated.
-    ///
-    /// Unverified: the vendor's page is not fully public; the order is from a third-party client.
+    /// Hexadecimal SHA-256; the order of its parts is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,
@@ -131,7 +121,7 @@ extension DNSJSON {
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 
-    /// Returns the network to send instead of the client's address (RFC 7871 §11.1).
+    /// Returns the network to send (RFC 7871 §11.1).
     private static func prefix(of address: IPAddress) -> IPPrefix? {
         switch address.unmapped {
         case .v4: IPPrefix(containing: address.unmapped, length: 24)
@@ -141,16 +131,16 @@ extension DNSJSON {
 }
 
 extension VendorQuery {
-    /// The single family to request from a vendor that does not pair families.
+    /// Family of a request to a vendor that does not pair families.
     var recordType: Families { families == .v6 ? .v6 : .v4 }
 }
 
 /// Error in the settings of a JSON API.
 package enum DNSJSONSetupError: Error, Hashable {
-    /// The URL is not an HTTP or HTTPS URL, or has placeholders outside of its query.
+    /// Not HTTP(S), or placeholders outside of the query.
     case url
 
-    /// The account number or key is empty, too long, or has invalid characters.
+    /// Empty, too long, or with invalid characters.
     case account
 }
 

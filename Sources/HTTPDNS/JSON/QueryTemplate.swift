@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Query of a configured URL with placeholders for name and type, split once for all requests.
+/// Query of a configured URL with placeholders for name and type.
 struct QueryTemplate: Sendable {
-    /// Placeholder between two parts.
     private enum Place: String, CaseIterable {
         case name = "{name}"
         case type = "{type}"
     }
 
-    /// Each text before a placeholder, with that placeholder.
+    /// Texts before the placeholders.
     private var parts: [(text: String, place: Place)] = []
 
-    /// Text after the last placeholder.
     private var rest: String
 
-    /// Splits `query` at `{name}` and `{type}`; a missing placeholder is appended as a parameter.
+    /// Splits `query`; a missing placeholder is appended as a parameter.
     init(_ query: String) {
         rest = query
         for (place, parameter) in [(Place.name, "name="), (.type, "type=")]
@@ -27,7 +25,7 @@ struct QueryTemplate: Sendable {
         }
     }
 
-    /// Returns the query for a name; neither value has a character to escape.
+    /// Returns the query; neither value has a character to escape.
     func filled(name: String, type: String) -> String {
         var query = ""
         for part in parts {
@@ -37,7 +35,6 @@ struct QueryTemplate: Sendable {
         return query + rest
     }
 
-    /// Returns the first placeholder of either kind.
     private static func firstPlace(in text: String) -> (Range<String.Index>, Place)? {
         Place.allCases.compactMap { place in
             text.firstRange(of: place.rawValue).map { ($0, place) }

@@ -2,10 +2,7 @@
 package import Net
 
 extension Tencent {
-    /// Decrypts the body if necessary, and parses it.
-    ///
-    /// An empty body, encrypted or not, means "no record". An encrypted body must contain
-    /// everything that was requested, because CBC and ECB do not authenticate.
+    /// Decrypts the body if necessary, and parses it; an empty body means "no record".
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -13,10 +10,10 @@ extension Tencent {
         try TencentReply(to: lookup, isSealed: isSealed).answers(in: try openedBody(of: reply))
     }
 
-    /// True if the API encrypts names and replies, which does not authenticate them.
+    /// True for encryption without authentication.
     var isSealed: Bool { if case .sealed = access { true } else { false } }
 
-    /// Returns the body without trailing line ends, decrypted on an encrypted channel.
+    /// Returns the body, decrypted, without trailing line ends.
     func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {
         let body = try reply.acceptedBody()[...].trimmingTrailingSpace()
         guard case .sealed(let cipher, _, _) = access, !body.isEmpty else { return body }

@@ -5,9 +5,8 @@ package import Net
 extension Tencent {
     /// Returns the request `GET /d`.
     ///
-    /// `query=1` adds the name to the reply, which detects mixed-up replies. `clientip=1` is sent
-    /// because both vendor SDKs send it and drop replies without the address: it is the best tested
-    /// reply form.
+    /// `query=1` adds the name to the reply, which detects mixed-up replies. Both SDKs send
+    /// `clientip=1`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -44,7 +43,7 @@ extension Tencent {
         return HTTPRequest(url: origin.url(at: server) + "/d?" + query.text, server: server)
     }
 
-    /// Returns the value of `type=`; nil means A, for which the pages document no value.
+    /// Value of `type=`; for A, the pages document none.
     private static func type(of families: Families) -> String? {
         switch families {
         case .both: "addrs"
@@ -53,7 +52,7 @@ extension Tencent {
         }
     }
 
-    /// Returns `text` encrypted with a fresh vector, in hexadecimal.
+    /// Returns `text` encrypted, in hexadecimal.
     private static func seal(
         _ text: String,
         with cipher: any Cipher,

@@ -2,9 +2,7 @@
 import DNSWire
 package import Net
 
-/// Scheduling service `/conf` (page 379/116336), which returns the servers of a channel.
-///
-/// A reply is valid for its channel only: HTTP and HTTPS have different servers.
+/// Scheduling service `/conf` (page 379/116336): returns the servers of one channel.
 extension Tencent: AddressScheduling {
     /// Returns the request `GET /conf`; only the reply is encrypted.
     package func scheduleRequest(
@@ -25,13 +23,11 @@ extension Tencent: AddressScheduling {
 
     /// Parses `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, with the TTL in minutes.
     ///
-    /// The documentation has IPv4 only, and no port: servers have the port of the queried server.
-    /// The other fields concern the telemetry of the SDKs. With a TTL outside 1 minute to 1 day,
-    /// `validFor` is nil: the servers may be used, but not stored.
+    /// Servers have the port of the queried server. A TTL outside 1 minute to 1 day gives no
+    /// `validFor`: the servers must not be stored.
     ///
-    /// An encrypted line must have exactly the documented form. Its whole first block is then
-    /// known, so an attacker who can choose only one block (see ``TencentReply``) cannot change the
-    /// servers.
+    /// An encrypted line must have this exact form. Its first block is then known, so an attacker
+    /// that can choose one block (see ``TencentReply``) cannot change the servers.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -65,7 +61,7 @@ extension Tencent: AddressScheduling {
         )
     }
 
-    /// Parses a field such as `ttl:60`; nil without a colon.
+    /// Parses a field such as `ttl:60`.
     private static func field(
         _ text: ArraySlice<UInt8>
     ) -> (key: String, value: ArraySlice<UInt8>)? {
@@ -73,7 +69,7 @@ extension Tencent: AddressScheduling {
         return (String(decoding: text[..<colon], as: Unicode.UTF8.self), text[(colon + 1)...])
     }
 
-    /// Parses minutes, with or without a fraction; nil outside 1…1440.
+    /// Parses minutes in 1…1440, with or without a fraction.
     private static func minutes(in text: ArraySlice<UInt8>) -> Double? {
         let isPlain = text.allSatisfy {
             (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".")

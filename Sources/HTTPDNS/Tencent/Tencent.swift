@@ -3,28 +3,26 @@ package import DNSWire
 
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
-/// Follows the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption); where
-/// pages and SDKs disagree, both variants are accepted. `Tencent+Request.swift` has the request,
-/// `TencentReply.swift` the grammar of replies.
+/// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
+/// its SDKs. Both variants are accepted where these disagree.
 package struct Tencent: Vendor {
     /// Protection and authentication of a request.
     enum Access: Sendable {
-        /// TLS and the account's token.
+        /// TLS and a token.
         case token(Secret, id: Int?)
 
-        /// Plain HTTP, with name and reply encrypted by the account's key.
+        /// Plain HTTP; the account's key encrypts name and reply.
         case sealed(any Cipher, algorithm: Channel, id: Int)
     }
 
-    /// Protection and authentication of a request.
     let access: Access
 
     let origin: Origin
 
-    /// Form of `ip=` in the encrypted channels.
+    /// Form of `ip=` in encrypted channels.
     let clientSubnetForm: ClientSubnetForm
 
-    /// True if names carry their expiry time, which accounts with anti-theft protection require.
+    /// True if names carry an expiry time, for accounts with anti-theft protection.
     private(set) var expires: Bool
 
     package var facts: VendorFacts {
@@ -40,9 +38,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Returns the API with the expiry added or removed after a 401.
-    ///
-    /// The documentation does not say which accounts need an expiry.
+    /// Toggles the expiry after a 401: it is undocumented which accounts need one.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -56,26 +52,26 @@ package struct Tencent: Vendor {
 // MARK: - Settings
 
 extension Tencent {
-    /// Channels, as in the setting `channel:`.
+    /// Values of the setting `channel:`.
     package enum Channel: String, Sendable, Hashable, CaseIterable {
         case https
 
-        /// HTTP, encrypted with AES-128-CBC.
+        /// HTTP with AES-128-CBC.
         case aes
 
-        /// HTTP, encrypted with DES-ECB; the only channel of the international edition.
+        /// HTTP with DES-ECB.
         case des
     }
 
-    /// Editions of the service, as in the setting `region:`.
+    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         /// Mainland China.
         case cn
 
-        /// International edition, which has only the channel `des` (page 1130/44468).
+        /// International edition (page 1130/44468).
         case international
 
-        /// Channels that the edition offers.
+        /// Channels of the edition.
         package var channels: [Channel] {
             switch self {
             case .cn: Channel.allCases
@@ -83,7 +79,7 @@ extension Tencent {
             }
         }
 
-        /// Returns the documented servers of a channel, primary first.
+        /// Documented servers of a channel, primary first.
         package func servers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
@@ -93,10 +89,7 @@ extension Tencent {
             }
         }
 
-        /// Returns the start-up servers of a channel, which serve `/conf`.
-        ///
-        /// Page 379/116336 refers customers to the vendor's support; these addresses are from the
-        /// SDKs. No start-up server of the international edition is known.
+        /// Servers of a channel for `/conf`, as in the SDKs; the pages name none.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -106,9 +99,7 @@ extension Tencent {
         }
     }
 
-    /// Form of the client subnet, as in the setting `client-subnet-form:`.
-    ///
-    /// The vendor documents it as encrypted like the name; both SDKs send it in plain text.
+    /// Values of the setting `client-subnet-form:`; pages and SDKs disagree.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain
@@ -117,10 +108,9 @@ extension Tencent {
     /// Creates the API with the channel `https`.
     ///
     /// - Parameters:
-    ///   - id: optional in the documentation, but sent by the SDKs.
-    ///   - tlsName: nil means the server's IP address.
+    ///   - id: optional, but the SDKs send it.
+    ///   - tlsName: nil for the server's IP address.
     ///   - expires: the setting `auth-expiry`.
-    /// - Throws: `TencentSetupError.id`, `.token` or `.tlsName`.
     package init(
         token: Secret,
         id: Int? = nil,
@@ -142,8 +132,6 @@ extension Tencent {
     /// Creates the API with the channel `aes` (key of 16 octets) or `des` (8 octets).
     ///
     /// - Parameter expires: the setting `auth-expiry`.
-    /// - Precondition: `algorithm` is not `.https`.
-    /// - Throws: `TencentSetupError.id` or `.cipher`.
     package init(
         key: Secret,
         id: Int,
@@ -168,7 +156,7 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Accepts any positive 32-bit number, because the documented ranges differ between pages.
+    /// Accepts all positive 32-bit numbers: the pages disagree on the range.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
@@ -176,10 +164,10 @@ extension Tencent {
 
 /// Error in the settings of a Tencent account.
 package enum TencentSetupError: Error, Hashable {
-    /// The account number is not in 1…2³¹-1.
+    /// Not in 1…2³¹-1.
     case id
 
-    /// The token is empty, too long, or not printable ASCII.
+    /// Empty, too long, or not printable ASCII.
     case token
 
     case tlsName
@@ -188,7 +176,7 @@ package enum TencentSetupError: Error, Hashable {
 }
 
 extension TencentSetupError: CustomStringConvertible {
-    /// One line for the operator, without the secret.
+    /// One line for the operator.
     package var description: String {
         switch self {
         case .id: "the id must be a whole number from 1 to 2147483647"

@@ -11,16 +11,15 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// The vendor's pages, its two SDKs and the live service disagree on which parts are optional. With
-/// TLS, all of them are. In an encrypted reply, every requested part is required
-/// (`TencentReply+Sealed`).
+/// Pages, SDKs and the live service disagree on the optional parts. With TLS, all of these parts
+/// are optional. In an encrypted reply, every requested part is required (`TencentReply+Sealed`).
 ///
-/// The order of splitting matters. The last `|` comes first, then the first `:`, which ends the
-/// name (names may contain `-`, and IPv6 addresses contain `:`), then the families.
+/// The text is split at the last `|`, then at the first `:` (names may contain `-`, and IPv6
+/// addresses `:`), then into families.
 struct TencentReply {
     private let lookup: VendorQuery
 
-    /// True if the text was encrypted without authentication.
+    /// True for encryption without authentication.
     private let isSealed: Bool
 
     init(to lookup: VendorQuery, isSealed: Bool) {
@@ -30,11 +29,8 @@ struct TencentReply {
 
     /// Parses a whole body.
     ///
-    /// If several records are about one name, the first one counts. A name without a record gets an
-    /// empty answer, because the vendor omits names that are not registered.
-    ///
-    /// - Throws: `VendorError.wrongName`, or `.unreadable` if the text has no readable record or is
-    ///   incomplete.
+    /// The first record of a name counts. The vendor omits names that are not registered: these
+    /// have empty answers.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -48,14 +44,13 @@ struct TencentReply {
         let answers = zip(lookup.names, found).map { name, answer in
             answer ?? none(for: name)
         }
-        // A name without a record has an empty answer, so this fails only for unreadable text.
+        // Only unreadable text has no answer.
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
         return answers
     }
 
-    /// Returns the empty answer for `name`.
     private func none(for name: Name) -> VendorAnswer {
         VendorAnswer(
             name: name,
@@ -68,11 +63,11 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Parses one line; the index identifies its name in the look-up.
+    /// Parses one line; the index is that of its name in the look-up.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
-        // The client's address is not used and not trusted.
+        // The client's address is not used.
         let end = line.lastIndex(of: UInt8(ascii: "|")) ?? line.endIndex
         let text = line[..<end].trimmingTrailingSpace()
 
@@ -89,24 +84,21 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // The vendor's page shows a name without addresses if it has no record.
+            // The vendor's page shows such a line for a name without a record.
             return (index, none(for: lookup.names[index]))
         }
 
-        // Without a name, a record can only be accepted for a single name over TLS.
+        // Only a single name over TLS may have a record without a name.
         guard !isSealed else { throw .unreadable(.incomplete) }
         guard lookup.names.count == 1 else { throw .unreadable(.noRecord) }
         return (0, answer(in: text, about: 0))
     }
 
-    /// Returns the index of the name `text`; case and a final dot do not matter.
     private func index(of text: ArraySlice<UInt8>) -> Int? {
         try? lookup.index(of: try? Name(text: text))
     }
 
-    /// Returns true if `prefix`, the text before the first colon, begins an address and not a name.
-    ///
-    /// An address begins with the first group of an IPv6 address, alone or after IPv4 addresses.
+    /// Returns true if `prefix`, the text before the first colon, begins an IPv6 address.
     private func beginsAddress(_ prefix: ArraySlice<UInt8>) -> Bool {
         if prefix.contains(UInt8(ascii: ";")) || prefix.contains(UInt8(ascii: ",")) { return true }
         var group = prefix
@@ -129,8 +121,7 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // A lone "0" means both families are empty; with addresses, the other family is
-                // unknown.
+                // A lone "0": both families are empty. Addresses: the other family is unknown.
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -146,16 +137,13 @@ extension TencentReply {
 // MARK: - Families
 
 extension TencentReply {
-    /// Parses the list and TTL of one family.
+    /// Parses the list and TTL of one family; nil for text without a valid address or TTL.
     ///
-    /// An invalid address is dropped and counted, as in the vendor's Android SDK; its iOS SDK drops
-    /// the family. In an encrypted reply, one invalid address invalidates the family.
-    ///
-    /// - Returns: nil if there is text without any address, or if the TTL is not a number.
+    /// An invalid address is dropped, or invalidates the family in an encrypted reply.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
-        // The TTL of an empty family has no meaning, and is often 0.
+        // The TTL of an empty family has no meaning.
         if items.isEmpty || (items.count == 1 && items[0].elementsEqual([UInt8(ascii: "0")])) {
             return AddressSet.none
         }
@@ -172,9 +160,7 @@ extension TencentReply {
         return set
     }
 
-    /// Parses a TTL in seconds; returns the default for an empty text.
-    ///
-    /// - Returns: nil for other text, and for more than 10 digits.
+    /// Parses a TTL in seconds; an empty text has the default TTL.
     private static func ttl(in text: ArraySlice<UInt8>) -> UInt32? {
         guard !text.isEmpty else { return VendorLimits.defaultTTL }
         guard text.count <= 10 else { return nil }
@@ -186,9 +172,8 @@ extension TencentReply {
         return UInt32(clamping: min(value, UInt64(VendorLimits.maximumTTL)))
     }
 
-    /// Parses an address literal of `family`; nil for anything else.
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
-        // The longest literal has 45 characters (RFC 4291 §2.2); a scope is not part of it.
+        // The longest literal has 45 characters (RFC 4291 §2.2).
         let isLiteral = text.allSatisfy {
             isHexadecimal($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
         }
@@ -234,7 +219,7 @@ extension VendorAnswer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Returns the slice without trailing spaces, tabs and line ends.
+    /// Slice without trailing spaces, tabs and line ends.
     func trimmingTrailingSpace() -> ArraySlice<UInt8> {
         var end = endIndex
         while end > startIndex {

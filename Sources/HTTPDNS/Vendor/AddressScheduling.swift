@@ -2,37 +2,29 @@
 import DNSWire
 package import Net
 
-/// Codec of a vendor's scheduling service, which returns the vendor's server addresses.
-///
-/// Both functions are pure, like those of `Vendor`.
+/// Codec of a vendor's scheduling service.
 package protocol AddressScheduling: Sendable {
-    /// Returns the request for the server addresses.
-    ///
-    /// - Parameters:
-    ///   - server: a start-up server, or a server from an earlier reply.
-    ///   - wallSeconds: seconds since 1970 by the vendor's clock.
-    ///   - entropy: source of nonces.
+    /// Returns the request to a start-up server or a scheduled one, at the vendor's time since
+    /// 1970.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses the reply of `server` into at least one address.
-    ///
-    /// - Throws: `VendorError` if the reply is invalid.
+    /// Parses a reply with at least one address.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress
     ) throws(VendorError) -> ServiceAddresses
 }
 
-/// Vendor servers from a scheduling reply, in the vendor's order.
+/// Servers of a scheduling reply.
 package struct ServiceAddresses: Sendable, Hashable {
-    /// IPv4 servers, then IPv6 servers; at most `VendorLimits.maximumServers`.
+    /// IPv4 first; at most `VendorLimits.maximumServers`.
     package var servers: [SocketAddress]
 
-    /// Validity period of the list; nil if the reply has none.
+    /// Validity period, if the reply has one.
     package var validFor: Duration?
 
     package init(servers: [SocketAddress], validFor: Duration? = nil) {
@@ -42,11 +34,8 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// Creates the address of a server named by `scheduler`.
-    ///
-    /// A forged reply of a scheduler on the Internet cannot direct requests into the local network.
-    ///
-    /// - Returns: nil for port 0, or an address in another scope than the scheduler's address.
+    /// Returns nil for port 0 or another address scope than that of `scheduler`: an Internet
+    /// service cannot direct requests into the local network.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

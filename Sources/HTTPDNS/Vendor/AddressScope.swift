@@ -5,16 +5,15 @@ import DNSWire
 enum AddressScope: Sendable, Hashable {
     case loopback
 
-    /// Networks of a site or access provider: RFC 1918, RFC 6598, RFC 4193.
+    /// Site or access provider: RFC 1918, RFC 6598, RFC 4193.
     case site
 
-    /// Networks for documentation: RFC 5737, 2001:db8::/32.
+    /// RFC 5737, 2001:db8::/32.
     case documentation
 
     case global
 
-    /// Returns the scope of `address`; nil if no server can have it, or for other special-purpose
-    /// ranges.
+    /// Returns nil if no server can have the address, or for other special-purpose ranges.
     init?(_ address: IPAddress) {
         guard !address.isUnspecified, !address.isMulticast, !address.isLinkLocal,
             !address.isReserved
@@ -31,7 +30,7 @@ enum AddressScope: Sendable, Hashable {
         let special = octets.count == 4 ? Self.specialV4 : Self.specialV6
         guard let found = special.first(where: { octets.starts(with: $0.network, bits: $0.bits) })
         else {
-            // Only 2000::/3 is assigned as IPv6 global unicast (RFC 4291 §2.4).
+            // The only IPv6 global unicast range (RFC 4291 §2.4).
             guard octets.count == 4 || octets[0] >> 5 == 1 else { return nil }
             self = .global
             return
@@ -40,7 +39,7 @@ enum AddressScope: Sendable, Hashable {
         self = scope
     }
 
-    /// Special-purpose IPv4 networks, except those that ``DNSWire`` classifies.
+    /// Special-purpose networks that ``DNSWire`` does not classify.
     private static let specialV4: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([100, 64], 10, .site),
         ([192, 0, 2], 24, .documentation),
@@ -51,7 +50,7 @@ enum AddressScope: Sendable, Hashable {
         ([198, 18], 15, nil),
     ]
 
-    /// Special-purpose IPv6 networks, except those that ``DNSWire`` classifies.
+    /// The same for IPv6.
     private static let specialV6: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([0x20, 0x01, 0x0D, 0xB8], 32, .documentation),
         ([0x20, 0x01, 0x00], 23, nil),
@@ -60,7 +59,7 @@ enum AddressScope: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    /// Returns true if the first `bits` bits equal those of `network`.
+    /// Returns true if the first `bits` bits are equal.
     fileprivate func starts(with network: [UInt8], bits: Int) -> Bool {
         let whole = bits / 8
         guard count > whole, prefix(whole).elementsEqual(network.prefix(whole)) else {

@@ -2,12 +2,7 @@
 import DNSWire
 
 extension AddressSet {
-    /// Parses the addresses and the TTL of one family.
-    ///
-    /// An invalid address is dropped and counted. A missing TTL becomes the default TTL.
-    ///
-    /// - Returns: nil if no item is an address of `family` although there are items, or if the TTL
-    ///   is not an integer from 0 to 2³¹-1.
+    /// Parses addresses and TTL of one family; nil if all items or the TTL are invalid.
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
@@ -19,7 +14,7 @@ extension AddressSet {
         dropped += items.count - found.count
     }
 
-    /// Appends the addresses that are usable, not duplicates (RFC 2181 §5), and within the limit.
+    /// Appends usable addresses without duplicates (RFC 2181 §5), within the limit.
     mutating func keep(_ found: [IPAddress]) {
         var known = Set(addresses)
         for address in found where known.insert(address).inserted {
@@ -31,7 +26,7 @@ extension AddressSet {
         }
     }
 
-    /// Parses a TTL in seconds; returns the default if `value` is nil.
+    /// Parses a TTL in seconds, or returns the default.
     static func ttl(_ value: JSONValue?) -> UInt32? {
         guard let value else { return VendorLimits.defaultTTL }
         guard let seconds = value.number, (0...Int64(VendorLimits.maximumTTL)).contains(seconds)
@@ -39,9 +34,9 @@ extension AddressSet {
         return UInt32(seconds)
     }
 
-    /// Parses an address literal of `family`; returns nil for anything else.
+    /// Parses an address literal of `family`.
     static func address(_ text: String, of family: Families) -> IPAddress? {
-        // The longest literal has 45 characters (RFC 4291 §2.2).
+        // The longest literal (RFC 4291 §2.2).
         guard text.utf8.count <= 45, let address = IPAddress(text) else { return nil }
         switch address {
         case .v4: return family.includesV4 ? address : nil
@@ -51,28 +46,19 @@ extension AddressSet {
 }
 
 extension VendorQuery {
-    /// Returns the index of `name` in `names`; nil stands for a text that is not a name.
-    ///
-    /// - Throws: `VendorError.wrongName` if `names` does not contain it.
+    /// Returns the index of `name`, or throws `wrongName`; nil is text that is no name.
     func index(of name: Name?) throws(VendorError) -> Int {
         guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index
     }
 
-    /// Returns the index in `names` of the name in member `key`; case and a final dot do not
-    /// matter.
-    ///
-    /// - Throws: `VendorError.unreadable(.member)` if the member is not a string, `.wrongName` if
-    ///   `names` does not contain the name.
+    /// Returns the index of the name in member `key`.
     func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
         guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
         return try index(of: value.name)
     }
 
     /// Returns the names as request text: lower case, separated by commas.
-    ///
-    /// - Precondition: as many names as one call may carry.
-    /// - Throws: `VendorError.unusableName` if a name is not a host name.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),
@@ -86,9 +72,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Returns one answer for each name; a name missing from the reply gets an empty answer.
-    ///
-    /// - Throws: `VendorError.unreadable(.noRecord)` if no record of the reply was readable.
+    /// Returns one answer for each name; throws without any readable record.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

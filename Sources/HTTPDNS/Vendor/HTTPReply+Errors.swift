@@ -2,9 +2,7 @@
 import Net
 
 extension HTTPReply {
-    /// Returns the body of a reply with status 200 and at most `limit` octets.
-    ///
-    /// - Throws: `VendorError.unauthorized`, `.limited`, `.serverStatus` or `.unreadable`.
+    /// Returns the body of a reply with status 200.
     func acceptedBody(
         limit: Int = VendorLimits.maximumBody
     ) throws(VendorError) -> [UInt8] {
@@ -13,14 +11,12 @@ extension HTTPReply {
         return body
     }
 
-    /// Returns the body of a reply with status 200, parsed as JSON.
-    ///
-    /// - Throws: as `acceptedBody(limit:)`.
+    /// Returns the JSON of a reply with status 200.
     func acceptedJSON() throws(VendorError) -> JSONValue {
         try JSONValue.read(try acceptedBody(limit: VendorLimits.maximumJSON))
     }
 
-    /// Returns the error for a status other than 200, with the vendor's error code.
+    /// Returns the error for another status than 200.
     func error(_ code: VendorCode? = nil) -> VendorError {
         switch status {
         case 401, 403: .unauthorized(status: status, code: code)
@@ -29,7 +25,7 @@ extension HTTPReply {
         }
     }
 
-    /// Returns the vendor's error code in member `key` of a JSON body; nil if there is none.
+    /// Returns the vendor's error code in member `key` of a JSON body.
     func code(in key: String) -> VendorCode? {
         guard body.count <= VendorLimits.maximumBody, let json = try? JSONValue.read(body) else {
             return nil
@@ -37,12 +33,12 @@ extension HTTPReply {
         return json[key]?.text.flatMap(VendorCode.init)
     }
 
-    /// `Retry-After` in seconds, limited; nil for its date form (RFC 9110 §10.2.3).
+    /// `Retry-After` in seconds, limited; nil for a date (RFC 9110 §10.2.3).
     private var retryAfterSeconds: Int64? {
         guard let retryAfter, !retryAfter.isEmpty,
             retryAfter.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        // Digits beyond Int64 are still a number; the limit applies.
+        // A larger number is limited, too.
         return min(Int64(retryAfter) ?? .max, VendorLimits.maximumRetryAfter)
     }
 }

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Parts of a URL from the settings.
+/// Parts of a configured URL.
 struct HTTPURL: Sendable, Hashable {
     let origin: Origin
 
-    /// Port in the URL, or the default port of the scheme.
+    /// By default the port of the scheme.
     let port: UInt16
 
     let path: String
 
-    /// Query without the question mark; empty if there is none.
+    /// Without the question mark.
     let query: String
 
-    /// Parses `http://host[:port]/path?query` or the same with `https`.
-    ///
-    /// - Returns: nil for other schemes, user names, fragments, invalid characters, and hosts that
-    ///   are neither a host name nor an IP address.
+    /// Parses `http(s)://host[:port]/path?query`, without user name and fragment.
     init?(_ text: String) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, (1...VendorLimits.maximumURL).contains(text.utf8.count),
@@ -50,9 +47,7 @@ struct HTTPURL: Sendable, Hashable {
         self.port = port
     }
 
-    /// Returns the host in URL form: a name, an IPv4 address, or an IPv6 address in brackets.
-    ///
-    /// - Returns: nil for any other text.
+    /// Host in URL form; IPv6 addresses have brackets.
     static func host(_ text: String) -> String? {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.utf8.count > 2
         let literal = isBracketed ? String(text.dropFirst().dropLast()) : text

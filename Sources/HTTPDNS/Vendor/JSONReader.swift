@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON parser (RFC 8259) for replies of possibly hostile servers.
+/// JSON parser (RFC 8259) for hostile replies.
 ///
-/// Strict where parsers differ: no duplicate keys in an object, UTF-8 without lone surrogates, no
-/// leading zeros, nothing after the value. The nesting depth, and so the recursion, is limited.
+/// Strict where parsers differ: no duplicate keys, invalid UTF-8, lone surrogates, leading zeros,
+/// or text after the value. The nesting depth is limited.
 struct JSONReader {
     private let text: [UInt8]
 
-    /// Index of the next octet.
     private var position = 0
 
-    /// Values parsed so far.
     private var nodes: [JSONDocument.Node] = []
 
-    /// Contents of the strings with escapes, decoded; they follow `text` in the document.
+    /// Decoded strings with escapes; they follow `text` in the document.
     private var decoded: [UInt8] = []
 
-    /// Keys read so far, of objects with more than ``comparedKeys`` members.
+    /// Keys of objects with more than ``comparedKeys`` members.
     private var keys: Set<Key> = []
 
-    /// Key of an object's member.
     private struct Key: Hashable {
-        /// Node of the object.
         let object: Int
 
-        /// Decoded text of the key.
         let text: [UInt8]
     }
 
     /// Parses a whole text.
-    ///
-    /// - Throws: `UnreadableReply.tooLarge` or `.notJSON`.
     static func read(_ text: [UInt8]) throws(UnreadableReply) -> JSONValue {
         guard text.count <= VendorLimits.maximumJSON else {
             throw .tooLarge(octets: text.count)
@@ -47,17 +40,14 @@ struct JSONReader {
         self.text = text
     }
 
-    /// Syntax error at the current position.
     private var fault: UnreadableReply { .notJSON(at: position) }
 
-    /// The next octet; nil at the end.
     private var next: UInt8? { position < text.count ? text[position] : nil }
 }
 
 // MARK: - Values
 
 extension JSONReader {
-    /// Parses a value and the white space before it.
     private mutating func value(depth: Int) throws(UnreadableReply) {
         skipSpace()
         guard nodes.count < VendorLimits.maximumJSONNodes else { throw fault }
@@ -72,7 +62,7 @@ extension JSONReader {
         }
     }
 
-    /// Appends a node for a value from `start` to the current position.
+    /// Appends a node from `start` to the current position.
     private mutating func note(_ kind: JSONDocument.Node.Kind, from start: Int) {
         nodes.append(
             JSONDocument.Node(kind: kind, range: start..<position, end: nodes.count + 1)
@@ -104,10 +94,9 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as a key of `object`; returns false if the object has it already.
+    /// Records the latest string as member `count`; false for a duplicate key.
     ///
-    /// - Parameter count: the number of members, with the latest. The keys of a small object are
-    ///   compared, which costs less than hashing them.
+    /// For small objects, comparing costs less than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -123,19 +112,17 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Returns the nodes of the keys of `object` before `key`, another one of them.
+    /// Nodes of the keys of `object` before `key`.
     private func earlierKeys(of object: Int, before key: Int) -> some Sequence<Int> {
         sequence(first: object + 1) { nodes[$0 + 1].end }.prefix { $0 < key }
     }
 
-    /// Returns true if two string nodes have the same text.
     private func isSameText(_ first: Int, _ second: Int) -> Bool {
         let (a, b) = (nodes[first].range, nodes[second].range)
         return a.count == b.count
             && a.indices.allSatisfy { octet(at: $0) == octet(at: $0 - a.lowerBound + b.lowerBound) }
     }
 
-    /// Returns an octet of the text, or of the decoded strings that follow it.
     private func octet(at index: Int) -> UInt8 {
         index < text.count ? text[index] : decoded[index - text.count]
     }
@@ -197,7 +184,7 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
-        /// Start of the text that is not yet copied to `decoded`, and of the string there.
+        /// Starts of the text that is not copied yet, and of the decoded string.
         var rest = start
         let decodedStart = decoded.count
         var isASCII = true
@@ -230,12 +217,12 @@ extension JSONReader {
         throw fault
     }
 
-    /// Returns true if the octets are valid UTF-8; escapes are ASCII.
+    /// Returns true for UTF-8; escapes are ASCII.
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {
         String(validating: octets, as: Unicode.UTF8.self) != nil
     }
 
-    /// Parses an escape after its backslash.
+    /// Parses an escape after the backslash.
     private mutating func escape() throws(UnreadableReply) -> Unicode.Scalar {
         guard let character = next else { throw fault }
         position += 1
@@ -252,7 +239,7 @@ extension JSONReader {
         }
     }
 
-    /// Parses the digits after `\u`, for a surrogate pair both halves.
+    /// Parses the digits after `\u`, or a surrogate pair.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)
@@ -266,7 +253,6 @@ extension JSONReader {
         return scalar
     }
 
-    /// Parses four hexadecimal digits.
     private mutating func codeUnit() throws(UnreadableReply) -> UInt16 {
         guard position + 4 <= text.count,
             let octets = Hexadecimal.decode(text[position..<position + 4])
@@ -287,14 +273,13 @@ extension JSONReader {
         }
     }
 
-    /// Skips `character` if it is next; returns true if it was.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    /// Skips decimal digits and returns their number.
+    /// Skips digits; returns their number.
     private mutating func digits() -> Int {
         let start = position
         while let octet = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) {

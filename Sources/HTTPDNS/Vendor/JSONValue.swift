@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Parsed JSON text (RFC 8259): its octets and the positions of its values.
+/// JSON text (RFC 8259) and the positions of its values.
 ///
-/// Numbers are decoded on access, because most of a reply is never accessed.
+/// Numbers are decoded on access: most of a reply is not accessed.
 final class JSONDocument: Sendable {
-    /// Position and type of a value.
     struct Node: Sendable {
-        /// Type of a value.
         enum Kind: Sendable {
             case null
             case bool(Bool)
 
-            /// A number without fraction and exponent.
+            /// Without fraction and exponent.
             case integer
 
-            /// Any other number; no known reply field has one.
+            /// No known reply has one.
             case otherNumber
             case string
             case array
@@ -24,17 +22,16 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Octets of the value in the text; of a string, without the quotation marks and escapes.
+        /// Octets of the value; of a string, the decoded octets without quotation marks.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
         ///
-        /// The elements of an array follow its node. The members of an object follow its node, each
-        /// as a string node (the key) and a value.
+        /// The contents follow the node of the value; a member is a key and a value.
         var end: Int
     }
 
-    /// The JSON text, and after it the decoded contents of strings with escapes.
+    /// JSON text, then the decoded strings with escapes.
     fileprivate let text: [UInt8]
     fileprivate let nodes: [Node]
 
@@ -44,14 +41,13 @@ final class JSONDocument: Sendable {
     }
 }
 
-/// JSON value (RFC 8259), with the accessors that vendor replies need.
+/// JSON value.
 struct JSONValue: Sendable {
     private let document: JSONDocument
 
-    /// Index of the value's node.
     private let index: Int
 
-    /// Creates the root value of a document.
+    /// Root value of a document.
     init(_ document: JSONDocument) { self.init(document, at: 0) }
 
     private init(_ document: JSONDocument, at index: Int) {
@@ -66,8 +62,6 @@ struct JSONValue: Sendable {
 
 extension JSONValue {
     /// Parses a whole text.
-    ///
-    /// - Throws: `VendorError.unreadable`.
     static func read(_ text: [UInt8]) throws(VendorError) -> JSONValue {
         do throws(UnreadableReply) {
             return try JSONReader.read(text)
@@ -76,7 +70,7 @@ extension JSONValue {
         }
     }
 
-    /// Member `key` of an object; nil if the value is no object, or the member is missing or null.
+    /// Member of an object; nil if it is missing or null.
     subscript(key: String) -> JSONValue? {
         guard isObject else { return nil }
         var member = index + 1
@@ -96,23 +90,20 @@ extension JSONValue {
 
     var isBool: Bool { if case .bool = node.kind { true } else { false } }
 
-    /// True if the value is `true`.
     var isTrue: Bool { if case .bool(true) = node.kind { true } else { false } }
 
     var text: String? {
         octets.map { String(decoding: $0, as: Unicode.UTF8.self) }
     }
 
-    /// Domain name in a string.
+    /// String as a domain name.
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
-    /// Decoded octets of a string.
     private var octets: ArraySlice<UInt8>? { isText ? document.text[node.range] : nil }
 
-    /// Returns true if the value is a string equal to `text`.
     private func isText(_ text: String) -> Bool { octets?.elementsEqual(text.utf8) ?? false }
 
-    /// Value of an integer that fits 64 bits.
+    /// Integer of 64 bits.
     var number: Int64? {
         guard case .integer = node.kind else { return nil }
         let digits = document.text[node.range]
@@ -143,7 +134,7 @@ extension JSONValue {
         return elements
     }
 
-    /// Members of an object, in the order of the text, without duplicate keys.
+    /// Members of an object, in the order of the text.
     var members: [(key: String, value: JSONValue)]? {
         guard isObject else { return nil }
         var members: [(key: String, value: JSONValue)] = []
@@ -156,17 +147,13 @@ extension JSONValue {
         return members
     }
 
-    /// Returns the text of the member `key`.
-    ///
-    /// - Throws: `VendorError.unreadable(.member)` if it is missing or not a string.
+    /// Returns the text of a member; throws if there is none.
     func requiredText(_ key: String) throws(VendorError) -> String {
         guard let text = self[key]?.text else { throw .unreadable(.member(key)) }
         return text
     }
 
-    /// Returns the elements of the member `key`; empty if it is missing.
-    ///
-    /// - Throws: `VendorError.unreadable(.member)` if it is not an array.
+    /// Returns the elements of a member; empty without the member.
     func optionalElements(_ key: String) throws(VendorError) -> [JSONValue] {
         guard let value = self[key] else { return [] }
         guard let elements = value.elements else { throw .unreadable(.member(key)) }

@@ -4,23 +4,22 @@ import Net
 
 /// Scheme and peer name of a vendor's URLs.
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP; the host is `name`, or the server's IP address if `name` is nil.
+    /// Plain HTTP; nil for the server's IP address.
     case http(name: String? = nil)
 
-    /// TLS; the certificate must match `name`, or the server's IP address if `name` is nil.
+    /// TLS with a certificate for `name`; nil for the server's IP address.
     case https(name: String?)
 
-    /// Peer name; nil if the peer is identified by its IP address.
+    /// Nil if the IP address identifies the peer.
     var name: String? {
         switch self {
         case .http(let name), .https(let name): name
         }
     }
 
-    /// True if TLS authenticates the server and protects the reply.
     var usesTLS: Bool { if case .https = self { true } else { false } }
 
-    /// Port that is omitted in a URL.
+    /// Port that a URL may omit.
     var defaultPort: UInt16 {
         switch self {
         case .http: 80
@@ -28,9 +27,7 @@ enum Origin: Sendable, Hashable {
         }
     }
 
-    /// Returns the URL up to its path: `http://192.0.2.1`, `https://[2001:db8::1]:8443`.
-    ///
-    /// The URL of a link-local server has no interface: the URL only names the peer.
+    /// URL up to its path, without the interface of a link-local server.
     func url(at server: SocketAddress) -> String {
         var url: String
         switch self {
@@ -46,27 +43,23 @@ enum Origin: Sendable, Hashable {
     }
 }
 
-/// Writer of the query part of a URL.
+/// Writer of URL parameters.
 struct QueryWriter {
     private var octets: [UInt8]
 
-    /// Starts with the parameters in `text`.
+    /// Starts with given parameters.
     init(_ text: String = "") {
         octets = []
         octets.reserveCapacity(Self.usualOctets)
         octets += text.utf8
     }
 
-    /// Initial capacity in octets: almost every query fits, so the array does not grow.
     private static let usualOctets = 512
 
-    /// Parameters so far, without the question mark.
     var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
-    /// Appends `name=value`; escapes characters of the value that have a meaning in a URL.
-    ///
-    /// Comma, semicolon and colon are not escaped: RFC 3986 §3.4 allows them, and the vendors' SDKs
-    /// send and sign them unescaped.
+    /// Appends `name=value`, escaped except `,;:`, which RFC 3986 §3.4 allows and the SDKs do not
+    /// escape.
     mutating func append(_ name: String, _ value: String) {
         if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
         octets += name.utf8

@@ -2,8 +2,6 @@
 import DNSWire
 
 extension IPAddress {
-    /// True if no server on the Internet can have this address, for example 0.0.0.0 or 127.0.0.1.
-    ///
-    /// Private addresses can be correct: the route decides about them.
+    /// True if no server can have this address; private addresses are usable.
     var isUnusable: Bool { reach == .none }
 }

@@ -2,13 +2,11 @@
 
 /// Vendor's code for an error or an empty answer, for example `InvalidSignature`.
 ///
-/// The code comes from the network and is shown to the operator. It is therefore limited in length,
-/// and to ASCII letters, digits, and `._- `.
+/// Operators see this remote text, so its length and characters are limited.
 package struct VendorCode: Sendable, Hashable {
-    /// Text of the code.
     package let text: String
 
-    /// Creates a code; nil if it is too long or has other characters.
+    /// Returns nil if the text is too long or has other characters.
     package init?(_ text: String) {
         let isHarmless = text.utf8.allSatisfy { octet in
             switch octet {
@@ -33,23 +31,23 @@ package struct VendorCode: Sendable, Hashable {
 // MARK: - Words that mean something to us
 
 extension VendorCode {
-    /// Alibaba: this server is for accounts of a higher service level.
+    /// Alibaba: this server is for a higher service level.
     package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
 
-    /// Alibaba: the scheduling service has disabled this client.
+    /// Alibaba: the scheduling service disabled this client.
     package static let disable = VendorCode(known: "disable")
 
-    /// Alibaba: the account or its key is not accepted, whatever the time is.
+    /// Alibaba: the account or its key is refused at any time.
     package static let accountCodes: Set<VendorCode> = [
         VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
         VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),
         .disable,
     ]
 
-    /// Alibaba: the name exists, but has no addresses of the family.
+    /// Alibaba: no addresses of the family.
     package static let noRecord = VendorCode(known: "RRNotExist")
 
-    /// Alibaba: the name does not exist.
+    /// Alibaba: no such name.
     package static let noDomain = VendorCode(known: "DomainNotExist")
 }
 

@@ -2,63 +2,56 @@
 package import DNSWire
 package import Net
 
-/// Reason why a vendor call gave no usable answer.
-///
-/// No case contains a URL, a key or a token, so every case may be shown.
+/// Reason for no usable answer; without URLs, keys and tokens.
 package enum VendorError: Error, Hashable {
-    /// 401 or 403, or an equivalent code: the account, token or signature is not accepted.
+    /// 401, 403 or an equivalent code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// The signature has expired or its expiry is too far ahead: one of the two clocks is wrong.
-    ///
-    /// `vendorSeconds` is the vendor's clock in seconds since 1970, if the body contains it.
+    /// Expired or too late signature; `vendorSeconds` is the vendor's time since 1970.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor rejects this request, for example a bad name; every server would reject it.
+    /// Every server would reject this request.
     case refused(status: Int, code: VendorCode)
 
-    /// 429: too many calls; `retryAfter` is set if the vendor sent it in seconds.
+    /// 429; `Retry-After` in seconds.
     case limited(retryAfter: Duration?)
 
-    /// Any other status except 200, or a code that reports a failure of this server.
+    /// Another status, or a code for a failure of this server.
     case serverStatus(Int, code: VendorCode? = nil)
 
-    /// A resolver with a JSON API failed to resolve the name.
+    /// RCODE of a resolver with a JSON API.
     case responseCode(RCode)
 
-    /// The body does not follow the vendor's grammar.
     case unreadable(UnreadableReply)
 
-    /// The body is encrypted, but not with the configured key.
+    /// Not encrypted with the configured key.
     case undecryptable
 
-    /// The reply is about a name that was not requested.
+    /// The reply has a name that was not requested.
     case wrongName
 
-    /// No reply arrived.
+    /// No reply.
     case transport(HTTPError)
 
-    /// The name is not a host name, so it is not sent to a vendor.
+    /// Not a host name; not sent.
     case unusableName
 
-    /// A local cryptographic operation failed.
+    /// Local cryptographic failure.
     case cipher(CipherError)
 
-    /// The deadline passed before a server could be tried.
+    /// The deadline passed before the first try.
     case outOfTime
 
     case paused
 
-    /// The call budget of the day is used up.
     case budget
 
-    /// The call limit of this second is used up.
     case pace
 
-    /// The client has reached its limit of the call budget of the day.
+    /// The client reached its limit of the budget.
     case clientBudget
 
-    /// The client has reached its limit of calls of this second.
+    /// The client reached its limit of calls in this second.
     case clientPace
 
     case busy
@@ -66,42 +59,40 @@ package enum VendorError: Error, Hashable {
 
 /// Reason why a body cannot be read.
 package enum UnreadableReply: Error, Hashable {
-    /// The body has more octets than allowed.
     case tooLarge(octets: Int)
 
-    /// An encrypted body is not hexadecimal.
+    /// Encrypted body without hexadecimal text.
     case notHexadecimal
 
-    /// No record has addresses or states that there are none.
+    /// No record with addresses or with "none".
     case noRecord
 
-    /// An encrypted reply lacks the requested name, TTL or client address.
+    /// Encrypted reply without a requested part.
     case incomplete
 
-    /// The body is not JSON (RFC 8259), has a duplicate key or too many keys, or is nested too
-    /// deep.
+    /// Not JSON, a duplicate key, too many values, or too deep nesting.
     case notJSON(at: Int)
 
-    /// A member of the JSON is missing or has the wrong type.
+    /// Member that is missing or has the wrong type.
     case member(String)
 }
 
 // MARK: - Reactions
 
 extension VendorError {
-    /// Cause of an error, which decides the reaction of the client.
+    /// Cause of an error.
     package enum Verdict: Sendable, Hashable {
-        /// This server failed; another server may succeed.
+        /// Another server may succeed.
         case serverFailed
 
-        /// The account is refused; every server will refuse it.
+        /// Every server will refuse the account.
         case accountRefused
 
-        /// The error is local, or the request was rejected: no server is to blame.
+        /// Local error, or rejected request.
         case notTheServer
     }
 
-    /// Cause of this error.
+    /// Cause of the error.
     package var verdict: Verdict {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
@@ -116,9 +107,9 @@ extension VendorError {
         }
     }
 
-    /// True if a retry with a corrected clock may be accepted.
+    /// True if a corrected clock may help.
     ///
-    /// A 401 or 403 may be about time unless its code is known to be about the account.
+    /// A 401 or 403 may be about time, unless its code is about the account.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -127,19 +118,15 @@ extension VendorError {
         }
     }
 
-    /// True if the vendor reports that this server no longer serves the account.
-    ///
-    /// The client then queries the scheduling service immediately, like Alibaba's Android SDK.
+    /// True if this server no longer serves the account; the addresses are then refreshed.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if only one client is refused, and others are not.
+    /// True if other clients are not refused.
     var isOfClient: Bool { self == .clientBudget || self == .clientPace }
 
-    /// True if the vendor may charge for the request, provided that it was sent.
-    ///
-    /// For a transport error, `RequestHandle.wasSent` tells if the request was sent.
+    /// True if a sent request may be charged.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
@@ -149,7 +136,7 @@ extension VendorError {
         }
     }
 
-    /// Error kinds with separate counters.
+    /// Kinds with separate counters.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case unauthorized
         case wrongTime = "wrong-time"
@@ -172,7 +159,7 @@ extension VendorError {
         case ours
     }
 
-    /// Kind under which this error is counted.
+    /// Kind of the counter.
     package var kind: Kind {
         switch self {
         case .unauthorized: .unauthorized
@@ -201,7 +188,7 @@ extension VendorError {
 // MARK: - Text
 
 extension VendorError: CustomStringConvertible {
-    /// One line for the log and for `status`.
+    /// One line for the log and `status`.
     package var description: String {
         switch self {
         case .unauthorized(let status, let code):

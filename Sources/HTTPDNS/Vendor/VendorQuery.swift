@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names and address families to request from a vendor.
+/// Names and families to request from a vendor.
 package struct VendorQuery: Sendable, Hashable {
-    /// Distinct names; only host names are sent to a vendor.
+    /// Distinct names.
     package var names: [Name]
 
-    /// Requested families.
     package var families: Families
 
-    /// Client address to send to the vendor; if nil, the vendor uses the source address.
+    /// Client address that the vendor uses instead of the source address.
     package var clientSubnet: IPAddress?
 
     package init(names: [Name], families: Families, clientSubnet: IPAddress? = nil) {
@@ -25,25 +24,24 @@ package enum Families: Sendable, Hashable {
     case v6
     case both
 
-    /// True if IPv4 is included.
+    /// True with IPv4.
     package var includesV4: Bool { self != .v6 }
 
-    /// True if IPv6 is included.
+    /// True with IPv6.
     package var includesV6: Bool { self != .v4 }
 }
 
 /// Vendor's answer for one name.
 package struct VendorAnswer: Sendable, Hashable {
-    /// Name as requested.
     package var name: Name
 
-    /// IPv4 addresses; nil if not requested, or missing or unreadable in the reply.
+    /// Nil if not requested, or missing or unreadable in the reply.
     package var v4: AddressSet?
 
-    /// IPv6 addresses; nil if not requested, or missing or unreadable in the reply.
+    /// Nil as for `v4`.
     package var v6: AddressSet?
 
-    /// Meaning of an empty answer, if the vendor is a resolver that reports it; else nil.
+    /// Meaning of an empty answer, if the vendor is a resolver.
     package var denial: Denial?
 
     package init(
@@ -58,30 +56,29 @@ package struct VendorAnswer: Sendable, Hashable {
         self.denial = denial
     }
 
-    /// True if no family has an address.
+    /// True without addresses.
     package var isEmpty: Bool {
         (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
     }
 
-    /// Number of dropped addresses of both families.
+    /// Dropped addresses of both families.
     package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
 }
 
-/// Resolver's statement about an answer without addresses (RFC 2308 §2).
+/// Negative answer of a resolver (RFC 2308 §2).
 package struct Denial: Sendable, Hashable {
     /// Type of a negative answer.
     package enum Kind: Sendable, Hashable {
-        /// The name does not exist, or the last name of its CNAME chain does not (RFC 6604 §3).
+        /// The last name of the CNAME chain does not exist (RFC 6604 §3).
         case nxDomain
 
-        /// The name has no addresses of the requested family.
+        /// The name has no addresses of this family.
         case noData
     }
 
-    /// Type of the negative answer.
     package var kind: Kind
 
-    /// Negative TTL in seconds (RFC 2308 §5); nil if the reply has no SOA record.
+    /// Seconds (RFC 2308 §5); nil without an SOA record.
     package var ttl: UInt32?
 
     package init(_ kind: Kind, ttl: UInt32? = nil) {
@@ -92,16 +89,16 @@ package struct Denial: Sendable, Hashable {
 
 /// Addresses of one family, in the vendor's order.
 package struct AddressSet: Sendable, Hashable {
-    /// Usable addresses; empty if the vendor has none.
+    /// Usable addresses.
     package var addresses: [IPAddress]
 
-    /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
+    /// Seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// Number of dropped addresses: invalid, of the other family, unusable, or beyond the limit.
+    /// Addresses that are invalid, unusable, of the other family, or above the limit.
     package var dropped: Int
 
-    /// Vendor's code for a missing record, for example `RRNotExist`.
+    /// Code for a missing record, for example `RRNotExist`.
     package var reason: VendorCode?
 
     package init(

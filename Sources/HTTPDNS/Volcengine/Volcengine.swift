@@ -2,16 +2,13 @@
 package import DNSWire
 package import Net
 
-/// Volcengine HTTPDNS, API `/resolve`.
+/// Volcengine HTTPDNS, API `/resolve`, for one name per call.
 ///
-/// Follows the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply).
-///
-/// Unverified: the values of `type=`, and the reply for several names. No `type=` is sent: the
-/// addresses determine the family, because the vendor's example mixes both. A call carries one
-/// name. The vendor gives server addresses only on request, so there is no default.
+/// Sources: the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
+/// (reply). The values of `type=` are unverified, so no `type=` is sent; the reply lists both
+/// families. The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
-    /// Host name of the vendor's server and its certificate.
+    /// Name of the server and in its certificate.
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
     private let account: String
@@ -20,10 +17,7 @@ package struct Volcengine: Vendor {
 
     private let origin: Origin
 
-    /// Creates the API for an account.
-    ///
-    /// - Parameter tlsName: name or IP address that the certificate must match.
-    /// - Throws: `AccountError`.
+    /// Creates the API for an account; `tlsName` is a host name or IP address.
     package init(
         account: String,
         secret: Secret,
@@ -49,7 +43,7 @@ package struct Volcengine: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /resolve`; `timestamp` is its expiry in milliseconds.
+    /// Returns the request `GET /resolve`; the expiry is in milliseconds.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -75,9 +69,9 @@ package struct Volcengine: Vendor {
         )
     }
 
-    /// Returns the hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
+    /// Hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
     ///
-    /// Values that are not sent take part as empty values, as in the example of the vendor's page.
+    /// Values that are not sent count as empty.
     func signature(of values: [String]) throws(CipherError) -> String {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
@@ -85,7 +79,7 @@ package struct Volcengine: Vendor {
         return Hexadecimal.encode(try Digest.md5([UInt8](text)))
     }
 
-    /// Parses `{"host", "ips": […], "ttl"}`; one list has the addresses of both families.
+    /// Parses `{"host", "ips": […], "ttl"}`; the list has both families.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -103,8 +97,7 @@ package struct Volcengine: Vendor {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // It is not documented which families the vendor resolves. If the reply has addresses of
-        // one family only, the other family is unknown.
+        // The vendor may not resolve a family: without addresses of one family only, it is unknown.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [

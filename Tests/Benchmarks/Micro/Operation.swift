@@ -2,45 +2,41 @@
 import DNSCache
 import DNSWire
 
-/// A measured operation.
 enum Operation: String, CaseIterable {
     /// Parses a query in its buffer.
     case parse
 
-    /// Parses a query with an OPT record.
+    /// With an OPT record.
     case parseEDNS = "parse-edns"
 
-    /// Looks up a name that is not in the cache.
+    /// Looks up a name that is not cached.
     case miss
 
     /// Answers a datagram from a cache of a thousand answers.
     case hit
 
-    /// Answers a datagram with an OPT record.
+    /// With an OPT record.
     case hitEDNS = "hit-edns"
 
-    /// Answers from a hundred thousand answers, in an order that the processor cannot predict.
+    /// With a hundred thousand answers in an order that the processor cannot predict.
     case hitMany = "hit-many"
 
-    /// Writes a cached answer after a question, and subtracts its age from four TTLs.
+    /// Writes a cached answer after a question, and ages four TTLs.
     case patch
 
-    /// Encodes a message with a CNAME and four addresses, compressed.
+    /// Encodes and compresses a CNAME and four addresses.
     case build
 
-    /// Parses a message with a CNAME and four addresses.
+    /// Parses such a message.
     case read
 
-    /// Parses a name that ends in a pointer.
+    /// Parses a name with a pointer.
     case decompress
 
-    /// Stores an answer in the cache.
     case store
 
-    /// Prepares the operation.
-    ///
-    /// - Returns: a function that repeats the operation, and returns a number that depends on all
-    ///   results, so that the compiler removes nothing.
+    /// Returns a function that repeats the operation, with a number that depends on all results:
+    /// the compiler removes nothing.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)
@@ -60,10 +56,9 @@ enum Operation: String, CaseIterable {
 
 // MARK: - The hot path
 
-/// Size of a receive buffer in octets.
 private let bufferOctets = 4096
 
-/// Number of queries that a worker answers with one lock.
+/// Queries of a worker per lock.
 private let batchCount = 32
 
 private func parsing(hasEDNS: Bool) -> (Int) -> Int {
@@ -78,12 +73,12 @@ private func parsing(hasEDNS: Bool) -> (Int) -> Int {
     }
 }
 
-/// Returns a worker's processing of a batch without its system calls.
+/// A worker's batch without system calls.
 private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = Instant(nanoseconds: 1 << 50)
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
     for number in 0..<names { cache.insert(Samples.answer(to: Samples.name(number)), now: now) }
-    // A prime that divides no number of names, so that all names are queried.
+    // A prime that divides no number of names, so all names are queried.
     let stride = 611_953
     let queries = (0..<names).map { number in
         Samples.query(
@@ -102,7 +97,7 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
         var next = 0
         for first in Swift.stride(from: 0, to: count, by: batchCount) {
             let slots = min(batchCount, count - first)
-            // Copies the query in place of the kernel.
+            // Copies the query, like the kernel.
             for slot in 0..<slots {
                 buffers[slot].withUnsafeMutableBytes { $0.copyBytes(from: queries[next]) }
                 next = next + 1 == names ? 0 : next + 1
@@ -190,7 +185,7 @@ private func reading() -> (Int) -> Int {
 }
 
 private func decompressing() -> (Int) -> Int {
-    // site.example.com at 12, then www and a pointer to it.
+    // site.example.com at 12, then www with a pointer to it.
     let octets = [UInt8](repeating: 0, count: 12) + Samples.name(7).octets
     let message = octets + [3, 119, 119, 119, 0xC0, 12]
     return { count in

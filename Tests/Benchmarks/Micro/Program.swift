@@ -3,8 +3,8 @@ import Glibc
 
 /// `micro OPERATION COUNT`: repeats an operation and prints its time.
 ///
-/// `scripts/bench micro` runs it twice with different counts, under callgrind or with a counter of
-/// allocations, and uses the difference, which excludes the initialization.
+/// `scripts/bench micro` subtracts two runs with different counts, which excludes the
+/// initialization.
 @main
 enum Program {
     static func main() {
@@ -27,7 +27,7 @@ enum Program {
         )
     }
 
-    /// The processor time of this program, in nanoseconds.
+    /// Nanoseconds of processor time.
     private static var processorTime: Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -4,14 +4,14 @@ import DNSWire
 
 /// Input of the operations.
 enum Samples {
-    /// Returns one of many names, all of the same length.
+    /// Name of constant length.
     static func name(_ number: Int) -> Name {
         let digits = String(number)
         let zeros = String(repeating: "0", count: 7 - digits.count)
         return known("name\(zeros)\(digits).hits.example")
     }
 
-    /// Returns a query for the address of a name.
+    /// Query for an address.
     static func query(_ name: Name, hasEDNS: Bool) -> [UInt8] {
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.recursionDesired))
         message.questions = [Question(name: name, type: .a)]
@@ -19,7 +19,7 @@ enum Samples {
         return message.encoded()
     }
 
-    /// Returns four addresses of a name.
+    /// Four addresses.
     static func answer(to name: Name) -> CachedAnswer {
         let question = Question(name: name, type: .a)
         guard let sections = try? AnswerSections(question: question, answers: addresses(of: name))
@@ -35,7 +35,7 @@ enum Samples {
         )
     }
 
-    /// A reply with a CNAME and its four addresses.
+    /// Reply with a CNAME and its four addresses.
     static var message: Message {
         let target = known("server.site.example")
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.response))

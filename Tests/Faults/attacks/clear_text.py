@@ -12,7 +12,7 @@ TITLE = "dead names of one client turn encryption off"
 PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
 PEERS = ()
 
-# An event that is never set; its timeout paces the queries.
+# Never set; its timeout paces the queries.
 CLOCK = threading.Event()
 
 SETTINGS = """

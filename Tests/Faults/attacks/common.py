@@ -30,7 +30,7 @@ import dns.rrset
 
 READY_SECONDS = 10
 
-# Addresses of clients. The daemon counts all of 127.0.0.0/8 as one client, the machine itself.
+# The daemon counts all of 127.0.0.0/8 as one client.
 CLIENTS = ("10.99.0.2", "10.99.0.3", "10.99.0.4")
 
 CLONE_NEWNET = 0x40000000
@@ -354,7 +354,7 @@ async def _serve(port, rule):
     loop = asyncio.get_running_loop()
 
     def serve(message, send, limit):
-        # Queries for the root are health probes of the server, and are always answered.
+        # Health probes (queries for the root) are always answered.
         verdict = rule(first_label(message)) if message[12] else (0, 0)
         if verdict is None:
             return
@@ -383,7 +383,7 @@ async def _serve(port, rule):
                 serve(message, lambda reply: writer.write(framed(reply)), 4095)
 
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # SO_RCVBUFFORCE: a burst of the attack must not be lost here.
+    # SO_RCVBUFFORCE: bursts must not be lost here.
     udp.setsockopt(socket.SOL_SOCKET, 33 if os.geteuid() == 0 else socket.SO_RCVBUF, 16 << 20)
     udp.bind(("127.0.0.1", port))
     await loop.create_datagram_endpoint(Datagrams, sock=udp)

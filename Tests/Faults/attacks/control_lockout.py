@@ -42,7 +42,7 @@ def verb(programs, daemon, name):
         [os.path.join(programs, "httpdnsctl"), "--socket", daemon.control, "--json", name],
         capture_output=True, timeout=20, check=False,
     )
-    # A degraded daemon reports its state in the reply, which is an object.
+    # A degraded daemon also replies with its state, an object.
     return done.stdout.lstrip().startswith(b"{") and b"error" not in done.stdout[:40]
 
 

@@ -48,7 +48,7 @@ def run(programs, server):
             body = pass_on(path)
             sealed = bytes.fromhex(body.decode())
             if path.startswith("/conf"):
-                # The first block of every reply is documented, so it can be changed without the key.
+                # The documented first block can be changed without the key.
                 plain = b"log:0|domain:0|i"
                 wanted = b"ip:6.6.6.6" + bytes([6]) * 6
                 vector = xor(xor(sealed[:16], plain), wanted)
@@ -61,7 +61,7 @@ def run(programs, server):
             vector = xor(xor(known["vector"], known["plain"]), wanted)
             return 200, {}, (vector + known["block"]).hex().encode()
 
-        # The emulator's demo zone has www.dnspod.cn; its record begins with its name.
+        # The emulator's record of www.dnspod.cn begins with the name.
         known_plain = KNOWN.encode()
         with stranger(answer) as port:
             settings = SETTINGS.replace("PORT", str(port))

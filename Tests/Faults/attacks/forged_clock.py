@@ -40,7 +40,7 @@ def run(programs, server):
         replies.append(path)
         if len(replies) == 1:
             return 403, {"Date": "Fri, 01 Jan 2100 00:00:00 GMT"}, b"{}"
-        # The attacker lets the vendor accept any expiry.
+        # The vendor accepts any expiry.
         name = query["dn"][0]
         body = f'{{"code":"success","mode":"0","data":{{"answers":[{{"dn":"{name}",' \
             '"v4":{"ips":["192.0.2.7"],"ttl":60},"v6":{"ips":[],"ttl":60}}]}}'

@@ -110,18 +110,18 @@ def run(programs, server):
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)
         client.connect(("127.0.0.1", daemon.port))
-        # Labels of one octet, so that the first label may have any odd length.
+        # With labels of one octet, the first label may have any odd length.
         stream = chosen(0x212121212121211F, b"\1" * 58 + b"\0")
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:
             ask(client, name, kind)
-        # In reverse order, because an entry stored again may evict one that was already checked.
+        # In reverse order: storing an entry again may evict a checked one.
         before = upstream.asked
         for name, kind in reversed(first):
             ask(client, name, kind)
         kept = KEPT - (upstream.asked - before)
 
-        # Each question is queried until its entry counts as in use; then the oldest entry in use is evicted first.
+        # Queried until in use: the oldest entry in use is evicted first.
         popular = b"\7popular\7example\0"
         for _ in range(4):
             ask(client, popular, 1)

@@ -11,7 +11,7 @@ TITLE = "an upstream that comes and goes fills the log"
 PROMISE = "at most 8 lines about one server in 12 s"
 PEERS = ()
 
-# An event that is never set; its timeout paces the queries and the upstream.
+# Never set; its timeout paces queries and upstream.
 CLOCK = threading.Event()
 
 SETTINGS = """

@@ -58,7 +58,7 @@ def run(programs, server):
                     failed += not is_answered(daemon.port, number)
                     common.pause(SECONDS / TRIES)
                     if number >= 7 and failed == number + 1:
-                        # No connection succeeds; the remaining tries would take 2 s each.
+                        # The remaining tries would take 2 s each.
                         failed = TRIES
                         break
             alive = daemon.is_alive()

@@ -64,7 +64,7 @@ def run(programs, server):
     answered = sum(rcode == 0 for rcode in rcodes)
     counted = stats.get("foreign-replies")
     figure = f"{answered} of {QUERIES} names answered, {counted} forged replies counted"
-    # Retries and probes use their own sockets, so that one query may count forged replies twice.
+    # Retries and probes use other sockets, so a query may count forged replies twice.
     return figure, answered == QUERIES and counted is not None and 0 < counted <= QUERIES * 8 * 2
 
 

@@ -2,7 +2,7 @@
 import Fuzzing
 import Glibc
 
-/// The target named by `HTTPDNSD_FUZZ_TARGET`, which `scripts/fuzz` sets.
+/// Target of `HTTPDNSD_FUZZ_TARGET`, which `scripts/fuzz` sets.
 private let target: FuzzTarget = {
     let name = unsafe getenv("HTTPDNSD_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
@@ -11,9 +11,7 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// Runs the target on one input of libFuzzer.
-///
-/// A finding ends the process, as libFuzzer requires.
+/// Runs the target on one input; a finding ends the process, as libFuzzer requires.
 private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     do {
@@ -24,7 +22,7 @@ private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The package manager renames a program's `main`, which drops libFuzzer's own `main`.
+/// The package manager renames `main`, which drops that of libFuzzer.
 @_cdecl("fuzz_main")
 public func main(
     _ count: CInt,
@@ -35,7 +33,7 @@ public func main(
     return unsafe runDriver(&count, &arguments, test)
 }
 
-/// libFuzzer's driver: parses its options and runs `test` accordingly.
+/// Parses libFuzzer's options and runs `test`.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
     _ count: UnsafeMutablePointer<CInt>,

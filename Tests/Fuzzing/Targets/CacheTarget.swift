@@ -3,9 +3,9 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// Cached replies: the reply written over the client's query equals the one built from parts.
+    /// A cached reply written behind the query equals the reply built from parts.
     ///
-    /// Three octets set the elapsed seconds and the client's flags; then comes the reply.
+    /// Three octets set the elapsed seconds and the client's flags; the reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
         var input = FuzzInput(octets)
         let age = UInt32(input.number())
@@ -23,17 +23,16 @@ extension FuzzTarget {
     }
 }
 
-/// A reply, and a client that queries the same name later.
+/// Reply, and a later client with the same name.
 private struct CacheOracle {
     let reply: Message
     let question: Question
     let sections: AnswerSections
     let age: UInt32
 
-    /// The client's query.
     let query: Message
 
-    /// The client's maximum reply size in octets.
+    /// Maximum reply size in octets.
     let limit: Int
 
     init(
@@ -51,7 +50,7 @@ private struct CacheOracle {
         header.recursionDesired = true
         header.checkingDisabled = wishes & 1 != 0
         var asked = question
-        // Another case of letters in the same name (0x20).
+        // Other case of letters (0x20).
         if wishes & 2 != 0 { asked.name = question.name.lowercased }
         query = Message(
             header: header,
@@ -77,7 +76,7 @@ private struct CacheOracle {
             ),
             now: origin
         )
-        // An answer larger than half the smallest cache is not stored.
+        // Answers larger than half the smallest cache are not stored.
         guard cache.numbers.insertions > 0 else { return }
         let octets = query.encoded()
         let facts = try QueryFacts(checking: octets.rawSpan)
@@ -97,14 +96,13 @@ private struct CacheOracle {
         try promise(patched.header.isTruncated == hit.isTruncated, "TC differs from the result")
         let expected = rebuilt(rcode, isTruncated: hit.isTruncated)
         try promise(patched == expected, "patched: \(patched)\nrebuilt: \(expected)")
-        // The reply is truncated if and only if it does not fit.
+        // Truncated only if the reply does not fit.
         let length =
             facts.questionEnd + sections.octets.count + (query.edns?.octets.count ?? 0)
         try promise(hit.isTruncated == (length > limit), "cut, or not, at \(length) octets")
         try promise(hit.isTruncated || hit.length == length, "\(hit.length) octets")
     }
 
-    /// Returns the same reply, built from its parts.
     private func rebuilt(_ rcode: RCode, isTruncated: Bool) -> Message {
         var header = query.header
         header.isResponse = true
@@ -119,7 +117,7 @@ private struct CacheOracle {
         return message
     }
 
-    /// Returns a record after that time.
+    /// Record after that time.
     private func aged(_ record: Record) -> Record {
         var record = record
         record.ttl -= min(record.ttl, age)

@@ -2,7 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Texts of names and addresses: parsing and printing are inverse.
+    /// Parsing and printing of names and addresses are inverse.
     static let name = FuzzTarget(name: "name") { octets in
         switch NameOracle.read(octets) {
         case .success(let name): try NameOracle.judge(name)
@@ -15,12 +15,11 @@ extension FuzzTarget {
 }
 
 private enum NameOracle {
-    /// Returns the parsed name or the error.
     static func read(_ octets: [UInt8]) -> Result<Name, NameTextError> {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }
 
-    /// Checks that a name has one wire form, and that each of its texts is parsed as that name.
+    /// A name has one wire form, and each of its texts is parsed as that name.
     static func judge(_ name: Name) throws {
         for text in [name.text, name.description] {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")
@@ -41,7 +40,7 @@ private enum NameOracle {
         try judgeLabels(name)
     }
 
-    /// Checks that the labels are those of the wire form.
+    /// The labels are those of the wire form.
     private static func judgeLabels(_ name: Name) throws {
         var built = Name.root
         for label in Array(name.labels).reversed() {
@@ -54,7 +53,7 @@ private enum NameOracle {
         try promise(built.octets == name.octets, "the labels are of another name")
     }
 
-    /// Checks that an error has a place inside the text.
+    /// An error has a place inside the text.
     static func judge(_ error: NameTextError, _ octets: [UInt8]) throws {
         let place: Int? =
             switch error {
@@ -67,7 +66,7 @@ private enum NameOracle {
         try promise((error == .empty) == octets.isEmpty, "\(error)")
     }
 
-    /// Checks that addresses and networks survive printing and parsing.
+    /// Printed addresses and networks are parsed unchanged.
     static func judgeAddresses(_ text: String) throws {
         if let address = IPAddress(text) {
             try promise(IPAddress(address.description) == address, "\(text) is another address")

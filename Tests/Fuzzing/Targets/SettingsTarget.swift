@@ -2,11 +2,9 @@
 import Configuration
 
 extension FuzzTarget {
-    /// Settings: every error has a place in the file, and printed settings are parsed as equal
-    /// settings.
+    /// Errors have a place in the file, and printed settings are parsed as equal.
     static let settings = FuzzTarget(name: "settings") { octets in
-        // Independent of the machine's addresses and its libcurl, but not of files named in the
-        // input.
+        // Independent of addresses and libcurl, but not of files that the input names.
         let environment = SettingsEnvironment(hasHTTP3: false)
         let settings: Settings
         do throws(SettingsErrors) {
@@ -24,9 +22,8 @@ extension FuzzTarget {
     }
 }
 
-/// The lines and columns of a text.
 private struct SettingsPlaces {
-    /// Number of characters in each line, plus one for its end.
+    /// Characters of each line, plus one.
     private let columns: [Int]
 
     init(of octets: [UInt8]) {
@@ -35,7 +32,7 @@ private struct SettingsPlaces {
         columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
     }
 
-    /// Checks that a problem has a place in the text and is printed as one line.
+    /// A problem has a place in the text, and is one line.
     func judge(_ problem: SettingsProblem) throws {
         try promise(
             columns.indices.contains(problem.line - 1)

@@ -4,10 +4,9 @@ import DNSWire
 import TestWorld
 
 extension FuzzTarget {
-    /// Snapshots: damage is detected before any entry is used, and restored entries are those of
-    /// the file.
+    /// Damage is detected before any entry is used, and restored entries are those of the file.
     ///
-    /// If the first octet says so, the checksums are corrected, as an attacker would do.
+    /// The first octet may request correct checksums, as from an attacker.
     static let snapshot = FuzzTarget(name: "snapshot") { octets in
         var input = FuzzInput(octets)
         let isMadeUp = input.octet() & 1 != 0
@@ -16,12 +15,11 @@ extension FuzzTarget {
     }
 }
 
-/// A cache that starts with a snapshot file.
 private struct SnapshotOracle {
     private let cache: AnswerCache
     private let start: Instant
 
-    /// The wall clock time of the snapshots, in seconds.
+    /// Wall clock of the snapshots in seconds.
     private static let wallTime: UInt64 = 1_000_000
 
     init() {
@@ -45,12 +43,12 @@ private struct SnapshotOracle {
         try judgeAnother(entries)
     }
 
-    /// Checks that an entry's name and records are in the file and form a message.
+    /// Name and records of an entry are in the file and form a message.
     private func judge(_ entry: CacheEntry, in file: [UInt8]) throws {
         let question = 12 + entry.name.octets.count + 4
         try promise(file.has(entry.name.octets), "\(entry.name) is not in the file")
         let message = try Message(parsing: entry.message)
-        // TTLs are current values; the octets between them are unchanged.
+        // TTLs are current; the octets between them are unchanged.
         for record in message.answers where record.name == entry.name {
             try promise(file.has(record.data.octets) || isCompressed(record), "\(record) is new")
         }
@@ -63,7 +61,7 @@ private struct SnapshotOracle {
         )
     }
 
-    /// Returns true if the record's data may be compressed in the file.
+    /// True if the record's data may be compressed.
     private func isCompressed(_ record: Record) -> Bool {
         switch record.data {
         case .a, .aaaa, .txt: false
@@ -71,7 +69,7 @@ private struct SnapshotOracle {
         }
     }
 
-    /// Checks that the snapshot of a restored cache has the same entries.
+    /// A snapshot of the restored cache has the same entries.
     private func judgeAnother(_ entries: [CacheEntry]) throws {
         var writer = SnapshotWriter(of: cache, now: start, wallTime: Self.wallTime)
         var file: [UInt8] = []
@@ -87,7 +85,7 @@ private struct SnapshotOracle {
         self.start = start
     }
 
-    /// The name, type, variant and content of an entry.
+    /// Identity and content of an entry.
     private struct Key: Hashable {
         let question: Question
         let variant: AnswerVariant
@@ -111,10 +109,10 @@ private struct SnapshotOracle {
 
     // MARK: - Checksums
 
-    /// Returns the file with corrected checksums in all complete blocks.
+    /// File with correct checksums in all complete blocks.
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
-        // The offset after magic number and version.
+        // After magic number and version.
         var block = 10
         while block + 9 <= file.count {
             let count = file[block + 1..<block + 5].reduce(0) { $0 << 8 | Int($1) }
@@ -128,7 +126,7 @@ private struct SnapshotOracle {
         return file
     }
 
-    /// Returns CRC-32C (RFC 3720 appendix B.4), computed bit by bit.
+    /// CRC-32C (RFC 3720 appendix B.4) bit by bit.
     private static func checksum(_ octets: some Sequence<UInt8>) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {

@@ -5,9 +5,9 @@ import Resolver
 import Upstream
 
 extension FuzzTarget {
-    /// Replies of upstreams: no reply is accepted for another query, and clients get its records.
+    /// No reply is accepted for another query, and clients get the records of an accepted reply.
     ///
-    /// The first octet sets how much of the query an attacker knows; then comes the reply.
+    /// The first octet is the attacker's knowledge of the query; the reply follows.
     static let upstream = FuzzTarget(name: "upstream") { octets in
         var input = FuzzInput(octets)
         let knows = input.octet()
@@ -23,7 +23,7 @@ extension FuzzTarget {
     }
 }
 
-/// Reproducible pseudo-random numbers (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 private struct Draw: RandomNumberGenerator {
     var state: UInt64
 
@@ -37,16 +37,15 @@ private struct Draw: RandomNumberGenerator {
 }
 
 private enum UpstreamOracle {
-    /// The query name, `www.example.com`.
     static let name = (try? Name("www.example.com")) ?? .root
 
-    /// Returns a pending query; equal draws give equal IDs.
+    /// Pending query; equal draws give equal IDs.
     static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
     }
 
-    /// Returns a reply with the parts of the query that the attacker knows: ID and question.
+    /// Reply with the ID and question that the attacker knows.
     static func forge(_ octets: [UInt8], _ knows: UInt8, _ message: [UInt8]) -> [UInt8] {
         var reply = octets
         if knows & 2 != 0, reply.count >= 2 { reply.replaceSubrange(..<2, with: message[..<2]) }
@@ -57,8 +56,7 @@ private enum UpstreamOracle {
         return reply
     }
 
-    /// Checks that an accepted reply has QR and the query's ID and question, and that no other
-    /// query accepts it.
+    /// An accepted reply has QR, ID and question of the query, and no other query accepts it.
     static func validate(
         _ octets: [UInt8],
         _ query: ForwardedQuery,
@@ -78,7 +76,7 @@ private enum UpstreamOracle {
             try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
             try promise(message?.header.isTruncated == true, "not cut")
         case .caseLost where octets.count == 12:
-            // A server that cannot parse the query sends a header only; TCP repeats the query.
+            // A server that cannot parse the query sends a header; TCP repeats the query.
             try promise(octets[..<2] == exchange.message[..<2], "not ours")
             let rcode = message?.rcode
             try promise(rcode == .formErr || rcode == .notImp, "a bare header without an error")
@@ -101,9 +99,8 @@ private enum UpstreamOracle {
         }
     }
 
-    /// Checks that a copied reply gives the same answer as the decoded one.
-    ///
-    /// - Parameter message: nil if a record that is not copied is malformed.
+    /// A copied reply gives the answer of the decoded one; `message` is nil if another record is
+    /// malformed.
     private static func judge(
         _ plain: PlainReply,
         _ message: Message?,
@@ -132,7 +129,7 @@ private enum UpstreamOracle {
         try judgeAnswer(to: query, from: message)
     }
 
-    /// Checks that the answer for clients has all records of the question, each once, and no others.
+    /// The answer has all records of the question once, and no others.
     private static func judgeAnswer(to query: ForwardedQuery, from reply: Message) throws {
         let question = query.question
         let asked = Query(question: question, dnssecOK: query.dnssecOK)
@@ -156,7 +153,7 @@ private enum UpstreamOracle {
         try promise(answer.lifetime <= longest, "the lifetime exceeds the limit")
     }
 
-    /// Checks that no query with another name, type, class or ID accepts the reply.
+    /// No query with another name, type, class or ID accepts the reply.
     private static func judgeOthers(_ octets: [UInt8], _ query: ForwardedQuery) throws {
         var others = [query, query, query]
         others[0].question.type = .aaaa
@@ -171,7 +168,7 @@ private enum UpstreamOracle {
 }
 
 extension Record {
-    /// The record with TTL 0, for comparisons.
+    /// Record with TTL 0.
     fileprivate var withoutTTL: Record {
         var record = self
         record.ttl = 0

@@ -2,8 +2,7 @@
 import Control
 
 extension FuzzTarget {
-    /// Control socket input: messages are split the same for any read sizes, and calls and replies
-    /// survive encoding and parsing.
+    /// Framing is independent of read sizes, and calls and replies survive encoding and parsing.
     ///
     /// The first octet sets the read sizes.
     static let varlink = FuzzTarget(name: "varlink") { octets in
@@ -22,10 +21,10 @@ extension FuzzTarget {
 }
 
 private enum VarlinkOracle {
-    /// The maximum message length; short, so that some messages exceed it.
+    /// Short maximum, so that some messages exceed it.
     static let limit = 2048
 
-    /// Returns the messages of a stream read in pieces, up to the first that is too long.
+    /// Messages of a stream read in pieces, up to the first too long one.
     static func messages(of stream: [UInt8], inPiecesOf size: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var messages: [[UInt8]] = []
@@ -46,8 +45,7 @@ private enum VarlinkOracle {
         return messages
     }
 
-    /// Checks that a call survives encoding and parsing, and that its arguments match its method or
-    /// are refused.
+    /// A call survives encoding, and its arguments match its method or are refused.
     static func judge(_ call: Call) throws {
         let message = try call.message()
         try promise(message.last == 0 && !message.dropLast().contains(0), "a NUL in a message")
@@ -70,7 +68,7 @@ private enum VarlinkOracle {
         }
     }
 
-    /// Checks that accepted arguments survive encoding and parsing.
+    /// Accepted arguments survive encoding.
     @discardableResult
     private static func judge<Arguments: CallParameters & Equatable>(
         _ call: Call,
@@ -89,7 +87,7 @@ private enum VarlinkOracle {
         return arguments
     }
 
-    /// Checks that a reply and its error survive encoding and parsing.
+    /// A reply with its error survives encoding.
     static func judge(_ reply: Reply) throws {
         let again = try Reply(message: reply.message().dropLast())
         try promise(again == reply, "\(again) is another reply")

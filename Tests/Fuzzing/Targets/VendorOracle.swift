@@ -3,20 +3,19 @@ import DNSWire
 import HTTPDNS
 import Net
 
-/// Invariants of all answers that are parsed from a vendor's reply.
+/// Invariants of all answers from a vendor's reply.
 struct VendorOracle {
-    /// The vendor with one set of options.
+    /// Vendor with one set of options.
     let vendor: any Vendor
 
-    /// True if a reply with addresses has the name in its body.
+    /// True if replies with addresses contain the name.
     let namesItsAnswers: Bool
 
-    /// The query names of all vendor calls.
     static let names = ["www.example.com", "example.org"].compactMap { try? Name($0) }
 
     private static let server = SocketAddress("192.0.2.1:80")
 
-    /// Parses `body` as the reply to lookups of each kind.
+    /// Parses `body` for lookups of each kind.
     func judge(_ body: [UInt8]) throws {
         let reply = HTTPReply(status: 200, body: body)
         for families in [Families.both, .v4, .v6] {
@@ -31,8 +30,7 @@ struct VendorOracle {
         try judgeSchedule(reply)
     }
 
-    /// Checks that answers are for the requested names and within bounds; a reply may also be
-    /// refused.
+    /// Answers are for the requested names and within limits, or refused.
     private func judge(_ reply: HTTPReply, to lookup: VendorQuery) throws -> [VendorAnswer] {
         let answers: [VendorAnswer]
         do throws(VendorError) {
@@ -52,7 +50,7 @@ struct VendorOracle {
         return answers
     }
 
-    /// Checks that addresses have the right family, are usable, and are not too many.
+    /// Addresses have the right family, are usable, and not too many.
     private func judge(_ set: AddressSet?, octets: Int) throws {
         guard let set else { return }
         try promise(set.addresses.count <= VendorLimits.maximumAddresses, "too many addresses")
@@ -62,17 +60,17 @@ struct VendorOracle {
         try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long word")
     }
 
-    /// Checks that addresses for a name come from a reply with that name.
+    /// Addresses come from a reply with the name.
     private func judgeNaming(_ answers: [VendorAnswer], in body: [UInt8]) throws {
         guard let answer = answers.first, !answer.isEmpty,
-            // With escapes a name can be written in many ways.
+            // Escapes allow many forms of a name.
             !body.contains(UInt8(ascii: "\\"))
         else { return }
         let small = body.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
         try promise(small.has(answer.name.text.utf8), "a reply for another name is accepted")
     }
 
-    /// Checks that an error status gives no answer, whatever the body.
+    /// An error status gives no answer.
     private func judgeRefusal(_ body: [UInt8]) throws {
         let lookup = VendorQuery(names: [Self.names[0]], families: .v4)
         for status in [204, 401, 429, 500] {
@@ -85,7 +83,7 @@ struct VendorOracle {
         }
     }
 
-    /// Checks that the address service returns few servers, and none on this machine.
+    /// The address service returns few servers, and none on this machine.
     private func judgeSchedule(_ reply: HTTPReply) throws {
         guard let scheduling = vendor.scheduling, let server = Self.server,
             let found = try? scheduling.servers(in: reply, from: server)
@@ -103,8 +101,7 @@ struct VendorOracle {
         try promise(found.validFor.map { $0 > .zero } ?? true, "servers for no time")
     }
 
-    /// Checks that encrypted text is parsed like the same plain text, or refused: encrypted
-    /// channels have more requirements.
+    /// Encrypted text is parsed like the plain text, or refused.
     func judgeSame(_ body: [UInt8], as other: VendorOracle, _ plain: [UInt8]) throws {
         let lookup = VendorQuery(names: [Self.names[0]], families: .both)
         let left = try? vendor.answers(to: lookup, in: HTTPReply(status: 200, body: body))
@@ -117,7 +114,7 @@ struct VendorOracle {
 }
 
 extension IPAddress {
-    /// True if a server on the Internet can have the address.
+    /// True for an address of an Internet server.
     fileprivate var canBeServer: Bool {
         reach != .none
     }

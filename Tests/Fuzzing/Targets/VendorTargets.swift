@@ -3,26 +3,26 @@ import FoundationEssentials
 import HTTPDNS
 
 extension FuzzTarget {
-    /// Tencent's text format, plain and with both ciphers.
+    /// Tencent's text, plain and with both ciphers.
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
-        // Trailing space is removed both before and after decryption.
+        // Trailing space is removed before and after decryption.
         guard body.last.map({ $0 > 0x20 }) ?? false else { return }
         for (sealed, cipher) in try tencentSealed.get() {
             try sealed.judge(body)
             let text = hexadecimal(try cipher.seal(body, vector: vector(of: cipher)))
-            // Encrypted text is longer, so it may exceed the limit.
+            // Encrypted text is longer.
             guard text.count <= VendorLimits.maximumBody else { return }
             try sealed.judge(text)
             try sealed.judgeSame(text, as: plain, body)
         }
     }
 
-    /// Alibaba's API v1.
+    /// Alibaba's v1.
     static let alibabaV1 = json("alibaba-v1") { try Alibaba(account: "100000", api: .v1) }
 
-    /// Alibaba's API v2: a whole reply, and data encrypted with both ciphers.
+    /// Alibaba's v2: whole replies, and data with both ciphers.
     static let alibabaV2 = FuzzTarget(name: "alibaba-v2") { body in
         let plain = try alibabaPlain.get()
         try plain.judge(body)
@@ -39,10 +39,10 @@ extension FuzzTarget {
 
     static let volcengine = json("volcengine") { try Volcengine(account: "1", secret: Secret("a")) }
 
-    /// The JSON of public resolvers.
+    /// JSON of public resolvers.
     static let json = json("json") { try DNSJSON(url: "https://dns.example/resolve") }
 
-    /// Returns the target of a vendor with JSON replies that contain the name.
+    /// Vendor with JSON replies that contain the name.
     private static func json(_ name: String, _ vendor: () throws -> any Vendor) -> FuzzTarget {
         let oracle = Result { VendorOracle(vendor: try vendor(), namesItsAnswers: true) }
         return FuzzTarget(name: name) { try oracle.get().judge($0) }
@@ -86,12 +86,11 @@ extension FuzzTarget {
         }
     }
 
-    /// Returns the fixed vector of a cipher.
+    /// Fixed vector of a cipher.
     private static func vector(of cipher: any Cipher) -> [UInt8] {
         [UInt8](repeating: 0xA5, count: cipher.vectorOctets)
     }
 
-    /// Returns the hexadecimal digits of octets.
     private static func hexadecimal(_ octets: [UInt8]) -> [UInt8] {
         let digits = [UInt8]("0123456789abcdef".utf8)
         return octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }

@@ -2,7 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Messages: both parsers agree, and encoding and parsing are inverse.
+    /// Both parsers agree, and encoding and parsing are inverse.
     static let wire = FuzzTarget(name: "wire") { octets in
         let message = try? Message(parsing: octets)
         if let message { try WireOracle.judgeWriting(message) }
@@ -11,13 +11,13 @@ extension FuzzTarget {
 }
 
 private enum WireOracle {
-    /// Checks that an encoded message is parsed unchanged, whole or truncated.
+    /// An encoded message is parsed unchanged, whole or truncated.
     static func judgeWriting(_ read: Message) throws {
         var message = read
         message.header.isTruncated = false
         let whole = message.encoded()
         let again = try Message(parsing: whole)
-        // A name may be longer uncompressed than it was with pointers.
+        // Without pointers, a name may be longer.
         if !again.header.isTruncated {
             try promise(again == message, "a message changes by encoding and parsing")
         }
@@ -30,7 +30,7 @@ private enum WireOracle {
         for limit in [12, 512, 1232] { try judge(message.encoded(limit: limit), limit, message) }
     }
 
-    /// Checks that a truncated message has TC, is within its limit, and has complete RRsets only.
+    /// A truncated message has TC, the right size, and complete RRsets.
     private static func judge(_ octets: [UInt8], _ limit: Int, _ message: Message) throws {
         try promise(octets.count <= limit, "\(octets.count) octets where \(limit) are allowed")
         let cut = try Message(parsing: octets)
@@ -55,8 +55,7 @@ private enum WireOracle {
 
     // MARK: - In place
 
-    /// Checks that in-place parsing agrees with the message, or refuses an invalid or unusual
-    /// query.
+    /// In-place parsing agrees with the message, or refuses an invalid or unusual query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts
         do throws(QueryFault) {
@@ -71,7 +70,7 @@ private enum WireOracle {
             try promise(asks == facts.edns?.asksKeepalive, "another keepalive")
             try judgeCookies(facts, octets, message)
         } else {
-            // The one documented difference: in-place parsing ignores option contents.
+            // The only difference: in-place parsing ignores option contents.
             let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
             try promise(facts.edns != nil, "accepted in place, refused as a message")
             try judge(facts, bare, try Message(parsing: bare))
@@ -79,7 +78,6 @@ private enum WireOracle {
         try judgeEmptyReply(facts, octets)
     }
 
-    /// Compares the in-place facts with the message.
     private static func judge(_ facts: QueryFacts, _ octets: [UInt8], _ message: Message) throws {
         guard let question = message.question else {
             throw Finding(description: "accepted in place without a question")
@@ -101,7 +99,7 @@ private enum WireOracle {
         try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "another DO")
     }
 
-    /// Checks that the first cookie of a message is the one of the in-place parser.
+    /// The first cookie is that of the in-place parser.
     private static func judgeCookies(
         _ facts: QueryFacts,
         _ octets: [UInt8],
@@ -115,8 +113,7 @@ private enum WireOracle {
         try promise(cookies?.client == number, "another client cookie")
     }
 
-    /// Checks that a query refused in place is invalid or not plain as a message, and is answered
-    /// with a header only or not at all.
+    /// A query refused in place is invalid or unusual, and gets a header or nothing.
     private static func judge(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) throws {
         if let message {
             let isRight =
@@ -137,9 +134,7 @@ private enum WireOracle {
         try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this")
     }
 
-    /// Returns true if the question's name has a pointer into the header.
-    ///
-    /// Message parsing follows it, in-place parsing refuses it.
+    /// True for a pointer into the header: message parsing follows it, in-place parsing refuses it.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, 1...63 ~= octets[position] {
@@ -148,7 +143,7 @@ private enum WireOracle {
         return position < octets.count && octets[position] >= 0xC0
     }
 
-    /// Checks that the reply without records has the unchanged question and a correct length.
+    /// A reply without records has the unchanged question and a correct length.
     private static func judgeEmptyReply(_ facts: QueryFacts, _ octets: [UInt8]) throws {
         var buffer = octets + [UInt8](repeating: 0, count: 512)
         let count = buffer.withMutableRawSpan {

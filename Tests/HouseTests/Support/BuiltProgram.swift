@@ -3,31 +3,26 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Serializes spawning.
-///
-/// A child must not inherit another child's pipes and keep them open.
+/// Serializes spawning: a child must not keep another child's pipes open.
 private let spawning = Mutex(())
 
-/// Output and exit code of a program.
 struct Run {
     let output: String
     let errors: String
     let code: Int32
 
-    /// Runs a program of this build, which is in the test's directory.
+    /// Runs a program of this build.
     static func product(_ name: String, _ arguments: String...) throws -> Run {
         try Run(product(name), arguments)
     }
 
-    /// Returns the path of a program of this build.
+    /// Path of a program of this build.
     static func product(_ name: String) -> URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().appending(path: name)
     }
 
-    /// Runs a program to its end.
-    ///
-    /// Its standard error must fit into a pipe.
+    /// Runs a program to its end; its standard error must fit into a pipe.
     init(_ program: URL, _ arguments: [String]) throws {
         let process = Process()
         let output = Pipe()

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Swift code by lines, without a parser.
-///
-/// Sufficient for formatted code.
+/// Formatted Swift code by lines, without a parser.
 struct Code {
-    /// Code without comments and string contents; the line numbers are unchanged.
+    /// Code without comments and string contents; same line numbers.
     let text: String
 
     let lines: [String]
@@ -13,7 +11,6 @@ struct Code {
     /// Lines with comments.
     let commented: [String]
 
-    /// Removes comments and string contents.
     init(_ source: String) {
         commented = source.components(separatedBy: "\n")
         var isInText = false
@@ -26,7 +23,7 @@ struct Code {
         text = lines.joined(separator: "\n")
     }
 
-    /// Returns a line without its string contents and comment.
+    /// Line without string contents and comment.
     private static func bare(_ line: String) -> String {
         var result = ""
         var isInString = false
@@ -47,7 +44,7 @@ struct Code {
         return result
     }
 
-    /// Returns the indentation of a line; nil for an empty line.
+    /// Nil for an empty line.
     func indentation(_ index: Int) -> Int? {
         let line = commented[index]
         guard let first = line.firstIndex(where: { $0 != " " }) else { return nil }
@@ -56,9 +53,7 @@ struct Code {
 
     // MARK: - Declarations
 
-    /// Returns the lines of the function, accessor or property that contains a line.
-    ///
-    /// The range includes the comments and attributes above the declaration.
+    /// Lines of the declaration around a line, with its comments and attributes.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)
         var first = head
@@ -66,7 +61,7 @@ struct Code {
         return first...last(of: head)
     }
 
-    /// Returns the comments and attributes above the types that contain a line.
+    /// Comments and attributes of the types around a line.
     func commentsOfTypes(around index: Int) -> [String] {
         var found: [String] = []
         var least = indentation(index) ?? 0
@@ -83,7 +78,7 @@ struct Code {
         return found
     }
 
-    /// Returns the first line of the declaration that contains a line.
+    /// First line of the declaration.
     private func head(of index: Int) -> Int {
         if isBody(index) { return index }
         var head = index
@@ -92,8 +87,7 @@ struct Code {
         while line > 0 {
             line -= 1
             guard let indentation = indentation(line), !lines[line].isEmpty else { continue }
-            // A less indented line opens the scope. An equally indented one does if the signature
-            // has several lines.
+            // A less indented line opens the scope, or an equal one after a long signature.
             guard indentation < least || (indentation == least && closes(head)) else { continue }
             if isType(line) { return head }
             head = line
@@ -103,7 +97,7 @@ struct Code {
         return head
     }
 
-    /// Returns the last line of the declaration that begins on a line.
+    /// Last line of the declaration.
     private func last(of head: Int) -> Int {
         let wanted = indentation(head)
         guard lines[head].hasSuffix("{") || lines[head].hasSuffix("(") else { return head }
@@ -114,19 +108,19 @@ struct Code {
         return lines.count - 1
     }
 
-    /// Returns true if a line ends a signature or call that began earlier.
+    /// True if the line ends a signature or call.
     private func closes(_ index: Int) -> Bool {
         lines[index].trimmingCharacters(in: .whitespaces).hasPrefix(")")
     }
 
-    /// Returns true if a line is a comment or an attribute of the next declaration.
+    /// True for a comment or an attribute of the next declaration.
     private func isAbove(_ index: Int, at wanted: Int?) -> Bool {
         guard indentation(index) == wanted else { return false }
         let line = commented[index].trimmingCharacters(in: .whitespaces)
         return line.hasPrefix("//") || (line.hasPrefix("@") && !line.contains("{"))
     }
 
-    /// Returns true if a line begins a declaration with code.
+    /// True if the line begins a declaration with code.
     private func isBody(_ index: Int) -> Bool {
         matches(
             index,
@@ -135,7 +129,6 @@ struct Code {
             || matches(index, #"^ {0,8}(?:[@\w().]+ +)*var .*\{$"#)
     }
 
-    /// Returns true if a line begins a type.
     private func isType(_ index: Int) -> Bool {
         matches(index, #"^\s*(?:[@\w()]+ +)*(?:class|struct|enum|actor|extension|protocol) "#)
     }

@@ -2,46 +2,45 @@
 import Foundation
 import Testing
 
-/// A text file of the repository.
+/// Text file of the repository.
 struct SourceFile: Sendable, CustomTestStringConvertible {
-    /// Path relative to the root, such as `Sources/Net/Endpoint.swift`.
+    /// Relative to the root.
     let path: String
 
     let text: String
 
     var lines: [String] { text.components(separatedBy: "\n") }
 
-    /// Name of the folder below `Sources` or `Tests`.
+    /// Folder below `Sources` or `Tests`.
     var room: String {
         let parts = path.split(separator: "/")
         return parts.count > 2 ? String(parts[1]) : ""
     }
 
-    /// File name extension without the dot; empty if there is none.
+    /// Without the dot.
     var suffix: String { (path as NSString).pathExtension }
 
     var testDescription: String { path }
 }
 
-/// The repository of these tests on disk.
+/// Repository of these tests.
 enum Repository {
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Folders and files of the project, without build products and version control.
+    /// Folders and files without build products.
     private static let ours = [
         "Sources", "Tests", "scripts", "systemd", "config", "man", ".ci",
         "Package.swift", "README.md", "CHANGELOG.md", ".swift-format",
     ]
 
-    /// All text files of the project.
     static let files: [SourceFile] = ours.flatMap { name -> [SourceFile] in
         let place = root.appending(path: name)
         let paths =
             FileManager.default.subpaths(atPath: place.path)?.map { "\(name)/\($0)" } ?? [name]
         return paths.sorted().filter { !$0.contains("__pycache__") }.compactMap { path in
-            // Skips folders and files that are not UTF-8.
+            // Skips files that are not UTF-8.
             guard let text = try? String(contentsOf: root.appending(path: path), encoding: .utf8)
             else { return nil }
             return SourceFile(path: path, text: text)
@@ -51,7 +50,6 @@ enum Repository {
     /// Swift files of the products.
     static let sources = files.filter { $0.path.hasPrefix("Sources/") && $0.suffix == "swift" }
 
-    /// Names of the folders below `Sources`.
     static let rooms = Set(files.filter { $0.path.hasPrefix("Sources/") }.map(\.room))
 
     static func text(_ path: String) throws -> String {
@@ -60,7 +58,7 @@ enum Repository {
 }
 
 extension String {
-    /// Returns every match of a regular expression with its groups.
+    /// Matches of a regular expression with their groups.
     func matches(of pattern: String) throws -> [[String]] {
         let expression = try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
         let whole = NSRange(startIndex..., in: self)

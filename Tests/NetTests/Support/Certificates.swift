@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A certificate authority that is valid for an hour, and a server certificate of it, as PEM texts.
+/// Authority, valid for an hour, and its server certificate, as PEM texts.
 struct Certificates: Sendable {
-    /// The host name in the server certificate.
+    /// Host name of the certificate.
     static let name = "vendor.example.com"
     static let address = "192.0.2.7"
 
@@ -11,7 +11,6 @@ struct Certificates: Sendable {
     let certificate: String
     let key: String
 
-    /// The certificates of all tests, created once.
     static let shared = Result { try Certificates() }
 
     private init() throws {

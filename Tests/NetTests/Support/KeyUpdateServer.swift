@@ -5,11 +5,11 @@ import Testing
 
 @testable import Net
 
-/// TLS 1.3 server that sends key updates (RFC 8446 §4.6.3) until the client disconnects.
+/// TLS 1.3 server that sends key updates (RFC 8446 §4.6.3).
 final class KeyUpdateServer: Sendable {
     let address: SocketAddress
 
-    /// The file of the authority that signed the server certificate.
+    /// Authority of the certificate.
     let authorityFile: String
 
     private let directory: TemporaryDirectory

@@ -4,24 +4,21 @@ import Testing
 
 @testable import Net
 
-/// An nginx server: HTTP/1.1 without TLS on one port, HTTP/2 and HTTP/1.1 over TLS on another.
+/// nginx with HTTP/1.1 on one port, and with HTTP/2 and HTTP/1.1 over TLS on another.
 final class Nginx: Sendable {
-    /// The port of HTTP/1.1 without TLS.
     let clear: SocketAddress
 
-    /// The port of HTTPS with HTTP/2 and HTTP/1.1.
     let secure: SocketAddress
 
-    /// The file of the authority that signed the server certificate.
+    /// Authority of the certificate.
     let authorityFile: String
 
     private let directory: TemporaryDirectory
     private let program: Program
 
-    /// Starts a server.
+    /// Starts a server with inherited listening sockets, as in a binary upgrade.
     ///
-    /// The server inherits listening sockets, as in a binary upgrade. So it accepts connections
-    /// immediately, and no other program can take its port.
+    /// It accepts immediately, and no other program can take the port.
     init() throws {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()
@@ -41,7 +38,7 @@ final class Nginx: Sendable {
         )
     }
 
-    /// Calls `body` while the server process is stopped: connections stay open without responses.
+    /// Calls `body` while the server process is stopped.
     func whileSilent<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         let workers = program.children
         for worker in workers { kill(worker, SIGSTOP) }
@@ -90,12 +87,12 @@ final class Nginx: Sendable {
     }
 }
 
-/// A TCP socket on a free loopback port, for a program to inherit.
+/// TCP socket on a free port, for a program to inherit.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    /// - Parameter listens: false for a port that refuses connections but stays reserved.
+    /// - Parameter listens: false for a reserved port that refuses connections.
     init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(

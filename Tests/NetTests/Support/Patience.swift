@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 @testable import Net
 
-/// A deadline that a busy machine does not reach.
+/// Deadline that a busy machine does not reach.
 var patience: Instant { Clock.now + .seconds(300) }
 
 extension HTTPReply {

@@ -2,20 +2,19 @@
 import Foundation
 import Synchronization
 
-/// A program that runs beside the tests and ends with this object at the latest.
+/// Program that ends with this object at the latest.
 final class Program: Sendable {
-    /// A start that failed, and the reason.
     struct Failure: Error {
         let what: String
     }
 
     let pid: pid_t
 
-    /// Starts `path` with `arguments`.
+    /// Starts `path`.
     ///
     /// - Parameters:
-    ///   - descriptors: further descriptors to inherit, by their numbers in the program.
-    ///   - errors: the file for standard error; nil inherits that of the tests.
+    ///   - descriptors: inherited descriptors by their numbers in the program.
+    ///   - errors: file for standard error; nil inherits it.
     init(
         _ path: String,
         _ arguments: [String],
@@ -35,7 +34,7 @@ final class Program: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Test threads may block signals. The program must not inherit that mask.
+        // Test threads may block signals.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -52,16 +51,15 @@ final class Program: Sendable {
         self.pid = pid
     }
 
-    /// The child processes of the program.
     var children: [pid_t] {
         let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
         return text?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }
 
-    /// True after waitpid(2), when the process number may be reused.
+    /// True if waitpid(2) has released the process number.
     private let hasEnded = Atomic(false)
 
-    /// Waits for the end and returns the status of waitpid(2).
+    /// Waits for the end; returns the status of waitpid(2).
     func end() -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
@@ -71,7 +69,7 @@ final class Program: Sendable {
 
     deinit {
         guard !hasEnded.load(ordering: .relaxed) else { return }
-        // SIGTERM is not reliable: nginx ignores it during its start and then waits forever.
+        // nginx ignores SIGTERM during its start, and then waits forever.
         kill(pid, SIGSTOP)
         for process in children + [pid] { kill(process, SIGKILL) }
         _ = end()
@@ -79,8 +77,7 @@ final class Program: Sendable {
 
     /// Runs a program to its end, which must be a success.
     ///
-    /// The output goes to a file. A pipe could be inherited by programs that start meanwhile, and
-    /// would then not end.
+    /// Other programs could inherit a pipe and keep it open, so the output goes to a file.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
         let errors = directory.appendingPathComponent("errors").path
         // posix_spawn of Swift's Glibc cannot change the directory.
@@ -92,7 +89,7 @@ final class Program: Sendable {
     }
 }
 
-/// A directory that is removed with this object.
+/// Directory that is removed with this object.
 final class TemporaryDirectory: Sendable {
     let url: URL
 
@@ -102,10 +99,8 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    /// Returns the path of a file in the directory.
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// Writes a file in the directory.
     func write(_ text: String, to name: String) throws {
         try text.write(toFile: path(name), atomically: false, encoding: .utf8)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resolver
 
-/// Name literals, for tests only.
+/// Name literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -55,14 +55,13 @@ extension Record {
     }
 }
 
-/// A resolution and the message that a client reads.
 struct Answer {
     let resolution: Resolution
     let message: Message
 
     var rcode: RCode { message.rcode }
 
-    /// Type, then address or name, of each answer.
+    /// Type and data of each answer.
     var answers: [String] { message.answers.map { "\($0.type) \($0.data)" } }
 
     var zone: Name? { message.authorities.first { $0.type == .soa }?.name }

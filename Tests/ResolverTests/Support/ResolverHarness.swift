@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-/// Test harness: a resolver with scripted vendors and upstreams in a simulated world.
+/// Resolver with scripted vendors and upstreams in simulated time.
 @ServiceLoop
 final class ResolverHarness {
     let world = Simulation()
@@ -19,36 +19,32 @@ final class ResolverHarness {
     let accounts: [Account]
     let vendors: [VendorClient]
 
-    /// The records of all vendors.
     var zone = ResolverHarness.zone
 
-    /// Connect times of probed servers by address and port; others do not respond.
+    /// Connect times by address and port; other servers do not respond.
     var latencies: [String: Duration] = [:]
 
-    /// Probed servers and the time of each probe.
+    /// Probed servers with times.
     private(set) var tried: [(at: Instant, whom: String)] = []
 
-    /// A snapshot of the cache, if a test has taken one.
     var snapshot: [UInt8] = []
 
-    /// Faults of servers, by names such as `tencent 1`.
+    /// By names such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
-    /// Vendor calls and upstream queries for clients, with their times: `tencent 1`, `upstream A`.
+    /// Calls and queries for clients, with times: `tencent 1`, `upstream A`.
     private(set) var asked: [(at: Instant, whom: String)] = []
 
-    /// Late reference from the resolver to the harness, which is created after it.
+    /// Late reference to the harness.
     private final class Box {
         weak var harness: ResolverHarness?
     }
     private let prober = Box()
 
-    /// Errors of the test script.
+    /// Errors of the script.
     private var mistakes: [any Error] = []
 
-    /// Creates a harness with vendors for `example.com`, unless `routes` differs.
-    ///
-    /// - Parameter accounts: in the order of the route.
+    /// Creates vendors for `example.com`, in the order of the route.
     init(
         _ accounts: Account...,
         servers count: Int = 2,
@@ -116,7 +112,6 @@ final class ResolverHarness {
         world.script = { [unowned self] request in step(for: request) }
     }
 
-    /// The records of all vendors by default.
     static let zone: [String: Known] = [
         "www.example.com": Known(v4: ["192.0.2.101", "192.0.2.102"], v6: ["2001:db8::101"]),
         "four.example.com": Known(v4: ["192.0.2.104"], ttl4: 90),
@@ -124,12 +119,12 @@ final class ResolverHarness {
         "none.example.com": Known(),
     ]
 
-    /// The names that vendor probes query.
+    /// Names of health probes.
     private static let trialNames: Set<String> = [
         "www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "dns.example.net",
     ]
 
-    /// Billable calls for clients, per vendor.
+    /// Billable calls per vendor.
     private var billed: [UInt64] {
         vendors.map { vendor in
             let trials = vendor.costliestNames(1_000).filter {
@@ -141,7 +136,7 @@ final class ResolverHarness {
 
     private func note(_ whom: String) { asked.append((world.now, whom)) }
 
-    /// Completes a probe of a server if the server responds.
+    /// Ends the probe of a responsive server.
     private func attempt(
         _ target: AddressRanking.Target,
         _ deadline: Instant
@@ -153,7 +148,7 @@ final class ResolverHarness {
         return end < deadline
     }
 
-    /// Returns the scripted behavior of the called server.
+    /// Scripted reaction of a server.
     private func step(for request: HTTPRequest) -> Simulation.Step {
         let digits = Int(request.server.host.split(separator: ".").last ?? "") ?? 0
         guard let account = accounts.first(where: { digits / 10 * 10 == $0.base }) else {
@@ -163,7 +158,7 @@ final class ResolverHarness {
         let server = "\(account.rawValue) \(digits % 10)"
         do {
             let names = try account.names(in: request)
-            // The daemon's own probe is not a client's query.
+            // Probes are not clients' queries.
             if Self.trialNames.isDisjoint(with: names) {
                 note(names.count > 1 ? "\(server) for \(names.count)" : server)
             }
@@ -183,7 +178,7 @@ final class ResolverHarness {
 // MARK: - Queries
 
 extension ResolverHarness {
-    /// Starts a query with the server's limit of 4.8 s.
+    /// Starts a query with a limit of 4.8 s.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -203,14 +198,12 @@ extension ResolverHarness {
         return Asked(query: query, operation: operation, asked: asked.count, billed: billed)
     }
 
-    /// Returns the answer to a query after its completion.
     func answer(to asked: Asked) async throws -> Answer {
         let resolution = try await world.value(of: asked.operation)
         if let mistake = mistakes.first { throw mistake }
         return try Answer(resolution, to: asked.query.question)
     }
 
-    /// Sends a query and waits for the answer.
     func ask(
         _ name: Name,
         _ type: RecordType = .a,
@@ -222,7 +215,7 @@ extension ResolverHarness {
         )
     }
 
-    /// Returns a worker's answer from the cache, or nil.
+    /// A worker's answer from the cache.
     func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
         let query = Query(question: Question(name: name, type: type))
         var message = Message(header: Header())
@@ -239,12 +232,12 @@ extension ResolverHarness {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// Calls and queries since the start, each with its second.
+    /// Calls and queries with their seconds.
     var askedAt: [String] {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// Returns the cached entries of a name, as `A 2` for an A entry of two answers.
+    /// Cached entries of a name, as `A 2` for two addresses.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             let message = try? Message(parsing: entry.message)
@@ -252,7 +245,7 @@ extension ResolverHarness {
         }
     }
 
-    /// Changes the network, with all consequences; returns the number of answers that became stale.
+    /// Changes the network; returns the number of stale answers.
     @discardableResult
     func networkChanged() -> Int {
         var sweep = resolver.networkChanged()
@@ -260,33 +253,31 @@ extension ResolverHarness {
         return sweep.count
     }
 
-    /// Empties the cache, so that the next query is a call.
     func emptyCache() { cache.remove(.all, now: world.now) }
 
-    /// Returns the origin label of an answer.
+    /// Origin label of an answer.
     func origin(_ answer: Answer) -> String {
         resolver.origins.name(answer.resolution.provenance.origin)
     }
 }
 
-/// A pending query, and the counters at its start.
+/// Pending query with the counters at its start.
 @ServiceLoop
 struct Asked {
     let query: Query
     let operation: TestOperation<Resolution>
 
-    /// Number of earlier calls and queries.
+    /// Earlier calls and queries.
     let asked: Int
 
-    /// Calls billed earlier, per vendor.
+    /// Billed calls per vendor.
     let billed: [UInt64]
 }
 
 // MARK: - The whole story
 
 extension ResolverHarness {
-    /// Sends a query and compares its whole story: answer and time, calls, cached entries, and
-    /// cost.
+    /// Compares the result of a query: answer and time, calls, cached entries, and cost.
     ///
     ///     NOERROR from tencent/192.0.2.11:443 after 20 ms
     ///     answer: A 192.0.2.101 60
@@ -294,8 +285,7 @@ extension ResolverHarness {
     ///     kept: A 60, AAAA NODATA 60
     ///     billed: tencent 1
     ///
-    /// The number after a record is its TTL, after an SOA also its minimum field, after a cache
-    /// entry its remaining seconds.
+    /// A record has its TTL, an SOA also its minimum field, a cache entry its remaining seconds.
     func expect(
         _ name: Name,
         _ type: RecordType = .a,
@@ -306,7 +296,6 @@ extension ResolverHarness {
         try await expect(begin(name, type), story: story, comment, sourceLocation: sourceLocation)
     }
 
-    /// Compares the story of a query with the expected one.
     func expect(
         _ asked: Asked,
         story: String,
@@ -317,7 +306,7 @@ extension ResolverHarness {
         #expect(told == story, comment, sourceLocation: sourceLocation)
     }
 
-    /// Returns the story of a query.
+    /// Result of a query as text.
     func story(of asked: Asked) async throws -> String {
         let answer = try await answer(to: asked)
         let took = (asked.operation.end ?? world.now) - asked.operation.start
@@ -345,7 +334,7 @@ extension ResolverHarness {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns the cache's entries for a name, with their remaining seconds.
+    /// Cached entries of a name with remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in
@@ -369,6 +358,5 @@ extension ResolverHarness {
 }
 
 extension String {
-    /// The text of a name without its final dot.
     fileprivate var trimmingFinalDot: String { hasSuffix(".") ? String(dropLast()) : self }
 }

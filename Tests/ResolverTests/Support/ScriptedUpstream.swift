@@ -4,7 +4,7 @@ import Net
 import TestWorld
 import Upstream
 
-/// A scripted upstream in simulated time.
+/// Scripted upstream in simulated time.
 final class ScriptedUpstream: Forwarding {
     let name: String
     let url = "scripted"
@@ -14,21 +14,20 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// Queries for clients; health probes (`. NS`) are not included.
+    /// Queries for clients, without health probes (`. NS`).
     private(set) var asked: [ForwardedQuery] = []
 
-    /// All queries, with probes.
     private(set) var sent: [ForwardedQuery] = []
 
-    /// The simulated world, and an observer of each query; both set by the harness.
+    /// Set by the harness.
     var world: Simulation?
     var note: (ForwardedQuery) -> Void = { _ in }
 
-    /// Delay of replies; nil if the upstream never replies.
+    /// Nil for an upstream without replies.
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
-    /// Creates an upstream; `script` fills an empty reply.
+    /// `script` fills an empty reply.
     init(
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),
@@ -88,12 +87,12 @@ final class ScriptedUpstream: Forwarding {
 }
 
 extension Instant {
-    /// A time later than every deadline.
+    /// Later than every deadline.
     fileprivate static var distant: Self { Clock.now + .seconds(1 << 30) }
 }
 
 extension ScriptedUpstream {
-    /// Creates an upstream with 192.0.2.99 or 2001:db8::99 for every name.
+    /// Upstream with 192.0.2.99 or 2001:db8::99 for every name.
     convenience init(
         _ name: String = "upstream",
         address: UInt32 = 0xC000_0263,
@@ -109,7 +108,7 @@ extension ScriptedUpstream {
         }
     }
 
-    /// Returns an upstream that denies every name or type.
+    /// Upstream that denies every name or type.
     static func denying(_ rcode: RCode) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
             message.rcode = rcode
@@ -124,7 +123,7 @@ extension ScriptedUpstream {
         ScriptedUpstream(after: delay) { (_) throws(UpstreamError) in throw error }
     }
 
-    /// Returns an upstream that never replies.
+    /// Upstream without replies.
     static func silent(timeout: Duration) -> ScriptedUpstream {
         ScriptedUpstream(after: nil, timeout: timeout) { _ in }
     }
