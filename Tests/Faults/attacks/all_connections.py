@@ -9,7 +9,7 @@ import time
 import common
 
 TITLE = "an upstream with four addresses over HTTP/1.1 answers no query"
-PROMISE = "names of another upstream over HTTPS are answered within 300 ms meanwhile"
+PROMISE = "names of another upstream over HTTPS are answered within 1 s meanwhile"
 PEERS = ()
 SECONDS = 6
 ADDRESSES = ("127.0.0.11", "127.0.0.12", "127.0.0.13", "127.0.0.14")
@@ -92,7 +92,7 @@ def run(programs, server):
                 if common.ask_udp(victim.port, f"n{number}.example.com", SECONDS) != 0:
                     return "no answer", False
                 worst = max(worst, time.monotonic() - start)
-    return f"worst {worst * 1000:.0f} ms", worst <= 0.3
+    return f"worst {worst * 1000:.0f} ms", worst <= 1
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 import common
 
 TITLE = "an upstream over HTTPS sends empty HTTP/2 frames without end"
-PROMISE = "another client's names are answered within 200 ms meanwhile"
+PROMISE = "another client's names are answered within 1 s meanwhile"
 PEERS = ()
 SECONDS = 6
 
@@ -112,7 +112,7 @@ def run(programs, server):
                     if common.ask_udp(victim.port, f"n{number}.example.com", SECONDS) != 0:
                         return "no answer", False
                     worst = max(worst, time.monotonic() - start)
-    return f"worst {worst * 1000:.0f} ms", worst <= 0.2
+    return f"worst {worst * 1000:.0f} ms", worst <= 1
 
 
 if __name__ == "__main__":
