@@ -344,6 +344,67 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `a server that sends HTTP 2 frames without end is cut off, and others are served`()
+        async throws
+    {
+        let server = try FloodServer(.unknownFrames)
+        var request = HTTPRequest(
+            url: "https://\(Certificates.name)/",
+            server: server.address
+        )
+        request.certificateFile = server.authorityFile
+        request.provider = "hostile"
+        #expect(await failure(of: request) == ConnectionPool.overload)
+        var other = secure("/hello")
+        other.provider = "honest"
+        #expect(try await client.send(other, deadline: patience).status == 200)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a provider that uses all its connections leaves those of others free`() async throws {
+        let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        var limits = HTTPClient.Limits()
+        limits.connections = 1
+        let client = HTTPClient(limits: limits)
+        var request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(silent.localAddress)
+        )
+        request.provider = "silent"
+        let task = ServiceLoop.task { [request] in
+            try? await client.send(request, deadline: patience)
+        }
+        let connection = try await silent.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        var other = clear("/hello")
+        other.provider = "other"
+        #expect(try await client.send(other, deadline: patience).status == 200)
+        task.cancel()
+        _ = await task.value
+    }
+
+    @ServiceLoop
+    @Test
+    func `a lack of memory for replies is not a fault of the server`() async throws {
+        var limits = HTTPClient.Limits()
+        limits.receivedOctets = 100
+        await #expect(throws: HTTPError.exhausted("too many octets of replies in flight")) {
+            try await HTTPClient(limits: limits).send(clear("/hello"), deadline: patience)
+        }
+    }
+
+    @Test(arguments: [(EMFILE, true), (ENOBUFS, true), (ECONNREFUSED, false), (0, false)])
+    func `a lack of descriptors or memory is not a fault of the server`(
+        cause: Int32,
+        isOurs: Bool
+    ) {
+        let error = EasyHandle.connectError(cause, "no connection")
+        if case .exhausted = error { #expect(isOurs) } else { #expect(!isOurs) }
+    }
+
+    @ServiceLoop
+    @Test
     func `a reset closes connections and aborts requests in flight`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(

@@ -166,7 +166,7 @@ struct TLSTests {
     @ServiceLoop
     @Test
     func `a server that only updates its keys is disconnected`() async throws {
-        let server = try KeyUpdateServer()
+        let server = try FloodServer(.keyUpdates)
         let client = try TLSClient(certificateFile: server.authorityFile)
         let connection = try await client.connect(
             to: server.address,

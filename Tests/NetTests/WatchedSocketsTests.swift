@@ -84,4 +84,12 @@ struct WatchedSocketsTests {
         #expect(fixture.heard == [])
         _ = other.sockets.close(witness)
     }
+
+    @ServiceLoop
+    @Test
+    func `the reason for which a socket could not be opened is kept`() {
+        let sockets = WatchedSockets()
+        #expect(sockets.open(family: -1, type: Int32(SOCK_STREAM.rawValue), protocol: 0) == -1)
+        #expect(sockets.failure == EAFNOSUPPORT)
+    }
 }

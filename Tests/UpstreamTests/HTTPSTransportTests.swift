@@ -273,16 +273,33 @@ struct HTTPSTransportTests {
 
     @Test
     @ServiceLoop
-    func `a client has as many transfers as are free, so some are free for the next one`() {
-        let shares = TransferShares(of: 8)
-        func take(_ number: UInt32) -> Int {
+    func `an upstream and a client get as many transfers as are free, at most half`() {
+        let shares = TransferShares(of: 16)
+        for upstream in ["silent", "other", "third"] { shares.register(upstream) }
+        func take(_ number: UInt32, _ upstream: String) -> Int {
             var count = 0
-            while shares.begin(Self.client(number)) { count += 1 }
+            while shares.begin(Self.client(number), at: upstream) { count += 1 }
             return count
         }
-        #expect([take(1), take(2), take(3), take(4), take(5)] == [4, 2, 1, 1, 0])
-        for _ in 0..<4 { shares.end(Self.client(1)) }
-        #expect(take(5) == 2)
+        // Together at most 8, so that 8 are free for other upstreams.
+        #expect([1, 2, 3, 4, 5].map { take($0, "silent") } == [4, 2, 1, 1, 0])
+        #expect([1, 2, 3, 4].map { take($0, "other") } == [2, 1, 1, 0])
+        for _ in 0..<4 { shares.end(Self.client(1), at: "silent") }
+        #expect(take(5, "silent") == 1)
+        #expect(take(5, "third") == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a single upstream gets all transfers, and a client as many as are free`() {
+        let shares = TransferShares(of: 8)
+        shares.register("single")
+        func take(_ number: UInt32) -> Int {
+            var count = 0
+            while shares.begin(Self.client(number), at: "single") { count += 1 }
+            return count
+        }
+        #expect([1, 2, 3, 4, 5].map(take) == [4, 2, 1, 1, 0])
     }
 
     @Test
@@ -304,7 +321,7 @@ struct HTTPSTransportTests {
             dnssecOK: false,
             checkingDisabled: false
         )
-        #expect(shares.begin(Self.client(1)))
+        #expect(shares.begin(Self.client(1), at: "https://dns.example/dns-query"))
         for query in [query, .probe] {
             upstream.carry(query, repeating: nil, deadline: Clock.now + .seconds(300), nil) {
                 replies.append($0)
@@ -312,7 +329,7 @@ struct HTTPSTransportTests {
         }
         #expect(replies == [.failure(.exhausted("too many queries in flight"))])
         #expect(transport.sent.count == 1)
-        shares.end(Self.client(1))
+        shares.end(Self.client(1), at: "https://dns.example/dns-query")
         upstream.carry(query, repeating: nil, deadline: Clock.now + .seconds(300), nil) { _ in }
         #expect(transport.sent.count == 2)
     }

@@ -124,6 +124,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
             trace?.note("\(client.name) \(question.server): \(error)")
             end(.failure(error))
         case .success(var request):
+            request.provider = client.name
             if let trace { note(&request, in: trace) }
             self.request = client.transport.send(request, deadline: deadline) { [self] in
                 came($0.mapError(VendorError.transport))

@@ -24,6 +24,13 @@ final class ConnectionPool {
     /// Timer at which libcurl wants to be called.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
+    private let meter: LoopMeter
+    private let isSecure: Bool
+
+    /// True after the provider has exhausted its ``LoopBudget``: the connections must not be used
+    /// again.
+    private(set) var isAbandoned = false
+
     /// Number of calls of libcurl.
     private var turns = 0
 
@@ -35,7 +42,12 @@ final class ConnectionPool {
     /// True if libcurl will be called in the next turn of the loop.
     private var isDue = false
 
-    init(limits: HTTPClient.Limits) {
+    /// Creates a pool without connections.
+    ///
+    /// - Parameter isSecure: true if all connections use TLS.
+    init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
+        self.meter = meter
+        self.isSecure = isSecure
         Self.initialiseOnce
         guard let made = unsafe curl_multi_init() else {
             preconditionFailure("libcurl is out of memory")
@@ -167,6 +179,9 @@ extension ConnectionPool {
         transfer.end(.failure(.timedOut(reused: isReusing)))
     }
 
+    /// Error of requests to a provider with an exhausted ``LoopBudget``.
+    static let overload = HTTPError.broken("the server sends data without end that is no reply")
+
     func abandonAll(_ error: HTTPError) {
         for transfer in transfers.values { abandon(transfer, error) }
     }
@@ -261,9 +276,36 @@ extension ConnectionPool {
         if events.contains(.error) { flags |= CURL_CSELECT_ERR }
         var running: Int32 = 0
         turns += 1
+        sockets.failure = 0
+        meter.begin(reads: !isSecure)
         // SAFETY: the multi handle is alive and libcurl is not on the stack.
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
-        guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
+        let time = meter.end()
+        guard code == CURLM_OK else {
+            // `watch` fails only if the process lacks descriptors or memory.
+            let isOurs = code == CURLM_ABORTED_BY_CALLBACK
+            return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
+        }
+        let ended = endedTransfers()
+        meter.charge(time, transfers: ended.count)
+        isAbandoned = isAbandoned || meter.budget.isExhausted
+        for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
+            var result = handle.result(code, socketFailure: sockets.failure)
+            let wasCutOff = handle.wasCutOff(code)
+            remove(transfer, handle)
+            if isAbandoned, case .failure = result {
+                result = .failure(Self.overload)
+            } else if wasCutOff, sendAgain(transfer, on: handle) {
+                continue
+            }
+            transfer.end(result)
+        }
+        if isAbandoned { abandonAll(Self.overload) }
+    }
+
+    /// Returns the transfers that libcurl has ended since the last call, with its results.
+    private func endedTransfers() -> [(Transfer, EasyHandle, CURLcode)] {
+        var ended: [(Transfer, EasyHandle, CURLcode)] = []
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(multi, &left) {
             // SAFETY: the message is valid until the next call of libcurl; all fields are read
@@ -272,11 +314,8 @@ extension ConnectionPool {
                 let easy = unsafe message.pointee.easy_handle,
                 let transfer = transfers[UInt(bitPattern: easy)], let handle = transfer.handle
             else { continue }
-            let code = unsafe message.pointee.data.result
-            let (result, wasCutOff) = (handle.result(code), handle.wasCutOff(code))
-            remove(transfer, handle)
-            if wasCutOff, sendAgain(transfer, on: handle) { continue }
-            transfer.end(result)
+            ended.append((transfer, handle, unsafe message.pointee.data.result))
         }
+        return ended
     }
 }

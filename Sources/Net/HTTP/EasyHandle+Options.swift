@@ -126,7 +126,7 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        guard let trusted, Self.sharesOpenSSL, request.version != .http3 else {
+        guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
             // A libcurl that cannot share a store reads the file itself for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
@@ -137,31 +137,54 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
         let code = unsafe curl_easy_set_tls_callback(
             easy,
-            { _, context, store in
-                // SAFETY: an OpenSSL context and the handle's store, to which OpenSSL adds a
-                // reference.
-                unsafe SSL_CTX_set1_cert_store(OpaquePointer(context), OpaquePointer(store))
-                // As in libcurl: a certificate in the store is trusted even if its issuer is not in
-                // the store.
-                unsafe X509_VERIFY_PARAM_set_flags(
-                    SSL_CTX_get0_param(OpaquePointer(context)),
-                    UInt(X509_V_FLAG_PARTIAL_CHAIN)
-                )
+            { _, context, owner in
                 guard let context = unsafe context.map({ OpaquePointer($0) }),
-                    unsafe TLSClient.restrictKeyExchange(of: context)
-                else { return CURLE_SSL_CIPHER }
-                // Otherwise one read processes key updates until the server stops sending them.
-                unsafe SSL_CTX_ctrl(
-                    context,
-                    SSL_CTRL_CLEAR_MODE,
-                    Int(SSL_MODE_AUTO_RETRY),
-                    nil
-                )
-                return CURLE_OK
+                    let owner = unsafe owner
+                else { return CURLE_SSL_CERTPROBLEM }
+                // SAFETY: the owner is the handle, which libcurl uses.
+                let handle = unsafe Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
+                return ServiceLoop.assumeIsolated { unsafe handle.setUp(context) }
             },
-            UnsafeMutableRawPointer(trusted.raw)
+            unsafe Unmanaged.passUnretained(self).toOpaque()
         )
         try check(code)
+    }
+
+    /// Sets up the TLS context of a new connection.
+    private func setUp(_ context: OpaquePointer) -> CURLcode {
+        guard let trusted, unsafe TLSClient.restrictKeyExchange(of: context) else {
+            return CURLE_SSL_CIPHER
+        }
+        // SAFETY: the context and the handle's store are alive; OpenSSL adds a reference.
+        unsafe SSL_CTX_set1_cert_store(context, trusted.raw)
+        // As in libcurl: a certificate in the store is trusted even if its issuer is not in the
+        // store.
+        unsafe X509_VERIFY_PARAM_set_flags(
+            SSL_CTX_get0_param(context),
+            UInt(X509_V_FLAG_PARTIAL_CHAIN)
+        )
+        // Otherwise one read processes key updates until the server stops sending them.
+        unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
+        // libcurl reads HTTP/2 frames in one call as long as they arrive, if they belong to no
+        // reply.  So the connection is ended here.
+        // SAFETY: the connection's pool retains the meter until the connection is freed.
+        unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
+            guard isSent == 0, type == SSL3_RT_HEADER, unsafe SSL_in_init(connection) == 0,
+                let meter = unsafe meter
+            else { return }
+            LoopExecutor.shared.checkIsolated()
+            let isAllowed = unsafe Unmanaged<LoopMeter>.fromOpaque(meter).takeUnretainedValue()
+                .noteRecord()
+            // Each further read reports the end of the connection.
+            if !isAllowed { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
+        }
+        unsafe SSL_CTX_ctrl(
+            context,
+            SSL_CTRL_SET_MSG_CALLBACK_ARG,
+            0,
+            Unmanaged.passUnretained(meter).toOpaque()
+        )
+        return CURLE_OK
     }
 
     /// True if libcurl uses the same OpenSSL as this program, so that both can share one store.

@@ -32,9 +32,13 @@ final class EasyHandle {
     /// Buffer for libcurl's error message.
     private let words: UnsafeMutableBufferPointer<CChar>
 
+    /// Meter of the provider's use of the loop.
+    let meter: LoopMeter
+
     fileprivate init?(
         _ limits: HTTPClient.Limits,
-        _ memory: ReplyMemory,
+        _ memory: ReplyMemory.Share,
+        _ meter: LoopMeter,
         trusting store: TrustStore?
     ) {
         guard let made = unsafe curl_easy_init() else { return nil }
@@ -42,7 +46,8 @@ final class EasyHandle {
         unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe words.initialize(repeating: 0)
         unsafe lists = []
-        received = ReceivedReply(limits, memory)
+        received = ReceivedReply(limits, memory, meter)
+        self.meter = meter
         trusted = store
     }
 
@@ -166,8 +171,11 @@ extension EasyHandle {
     }
 
     /// Returns the reply, or the error for libcurl's result `code`.
-    func result(_ code: CURLcode) -> Result<HTTPReply, HTTPError> {
-        code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code))
+    ///
+    /// - Parameter socketFailure: `errno` of a socket that could not be opened meanwhile, otherwise
+    ///   0; libcurl does not record it.
+    func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
+        code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
 
     private var reply: HTTPReply {
@@ -197,7 +205,7 @@ extension EasyHandle {
         return received.headers.octets == 0 && isReusing
     }
 
-    private func error(_ code: CURLcode) -> HTTPError {
+    private func error(_ code: CURLcode, _ socketFailure: Int32) -> HTTPError {
         let tunnel = long(CURLINFO_HTTP_CONNECTCODE)
         if tunnel >= 300 { return .connect("the proxy answers HTTP \(tunnel)") }
         // SAFETY: libcurl's text is static and ends with NUL.
@@ -207,8 +215,8 @@ extension EasyHandle {
             return .timedOut(reused: isReusing)
         case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
             CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE, CURLE_PROXY:
-            let cause = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
-            return .connect(cause == 0 ? text : errorText(cause))
+            let recorded = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+            return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             return received.headers.octets == 0 ? .connect(text) : .broken(text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
@@ -225,6 +233,13 @@ extension EasyHandle {
         default:
             return .broken(text)
         }
+    }
+
+    /// Returns the error of a failed connection with `errno` or, if `errno` is 0, with `text`.
+    nonisolated static func connectError(_ cause: Int32, _ text: String) -> HTTPError {
+        guard cause != 0 else { return .connect(text) }
+        let isOurs = SocketError.system(call: "connect", code: cause).isShortage
+        return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }
 
     /// libcurl's error message; used for TLS errors only, because others may repeat the URL with a
@@ -261,15 +276,20 @@ final class EasyHandles {
     let trusted: TrustStore?
 
     private let limits: HTTPClient.Limits
-    private let memory: ReplyMemory
+    private let memory: ReplyMemory.Share
+    private let meter: LoopMeter
     private var idle: [EasyHandle] = []
 
-    /// Creates an empty set.
-    ///
-    /// - Parameter memory: shared limit on reply bodies of all groups of one client.
-    init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory, trusting store: TrustStore?) {
+    /// Creates an empty set for requests to one provider.
+    init(
+        _ limits: HTTPClient.Limits,
+        _ memory: ReplyMemory.Share,
+        _ meter: LoopMeter,
+        trusting store: TrustStore?
+    ) {
         self.limits = limits
         self.memory = memory
+        self.meter = meter
         trusted = store
     }
 
@@ -279,7 +299,7 @@ final class EasyHandles {
             idle.swapAt(index, idle.endIndex - 1)
         }
         if let handle = idle.popLast() { return handle }
-        guard let handle = EasyHandle(limits, memory, trusting: trusted) else {
+        guard let handle = EasyHandle(limits, memory, meter, trusting: trusted) else {
             throw .invalidRequest("libcurl is out of memory")
         }
         return handle

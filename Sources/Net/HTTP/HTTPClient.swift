@@ -3,7 +3,7 @@ private import CCurl
 
 /// HTTP client based on libcurl and driven by the service loop, without threads or name resolution.
 ///
-/// Requests to one server and name share connections. Servers are not trusted: see ``Limits`` and
+/// Requests of one provider to one server and name share connections. Servers are not trusted: see ``Limits`` and
 /// `EasyHandle+Options.swift`.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
@@ -12,17 +12,21 @@ package final class HTTPClient: HTTPTransport {
         /// Maximum octets of a reply body, 1…16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Maximum octets of all headers and bodies being received; further replies fail.
+        /// Maximum octets of all headers and bodies being received.
+        ///
+        /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider gets as much as is
+        /// free, alone at most half.
         package var receivedOctets = 8 << 20
 
         /// Maximum octets of all header lines of a reply, including interim replies and trailers,
         /// and 96 for each line.
         package var headerOctets = 16 << 10
 
-        /// Maximum open connections per set of trusted certificates, and per server and name.
+        /// Maximum open connections per provider and set of trusted certificates, and per server
+        /// and name.
         ///
         /// Further requests wait for a connection.
-        package var connections = 128
+        package var connections = 64
         package var connectionsPerServer = 32
 
         /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
@@ -43,30 +47,14 @@ package final class HTTPClient: HTTPTransport {
     /// Counters since the client was created.
     package private(set) var statistics = HTTPStatistics()
 
-    /// Connections and handles by the source of their trusted certificates; nil for requests
-    /// without TLS.
-    ///
-    /// libcurl does not record the certificates for which a connection was trusted. Other groups
-    /// must not use the connection or its TLS session.
-    private var groups: [TrustSource?: Group] = [:]
+    private var providers: [String: HTTPProvider] = [:]
 
-    private let memory = ReplyMemory()
-
-    /// Connections and idle handles of requests with the same trusted certificates.
-    @ServiceLoop
-    private final class Group {
-        let pool: ConnectionPool
-        let handles: EasyHandles
-
-        init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory, trusting store: TrustStore?) {
-            pool = ConnectionPool(limits: limits)
-            handles = EasyHandles(limits, memory, trusting: store)
-        }
-    }
+    private let memory: ReplyMemory
 
     /// Creates a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
+        memory = ReplyMemory(limit: limits.receivedOctets)
     }
 
     /// Loads and initialises libcurl, once per process; takes milliseconds.
@@ -97,8 +85,7 @@ package final class HTTPClient: HTTPTransport {
     }
 
     package func reset() {
-        let old = groups.values.map(\.pool)
-        groups = [:]
+        let old = providers.values.flatMap { $0.reset() }
         // In the next turn: the completion handlers may send the requests again, which must happen
         // after the whole reaction to the network change.
         ServiceLoop.task {
@@ -106,24 +93,16 @@ package final class HTTPClient: HTTPTransport {
         }
     }
 
-    /// Returns the connections and handles for `request`; creates new ones if the certificates have
-    /// changed.
+    /// Returns the provider of `request`.
     ///
-    /// Requests in flight finish on their old connections.
-    private func group(for request: HTTPRequest) throws(HTTPError) -> Group {
-        let source = request.isSecure ? TrustSource(request.certificateFile) : nil
-        var store: TrustStore?
-        if let source {
-            do throws(TLSError) {
-                store = try TrustStores.shared.store(for: source)
-            } catch {
-                throw .invalidRequest("\(error)")
-            }
-        }
-        if let group = groups[source], group.handles.trusted === store { return group }
-        let group = Group(limits, memory, trusting: store)
-        groups[source] = group
-        return group
+    /// A new one replaces those that were not used for a long time: settings no longer name them.
+    private func provider(of request: HTTPRequest) -> HTTPProvider {
+        if let provider = providers[request.provider] { return provider }
+        let now = Clock.now
+        providers = providers.filter { $0.value.lastUsed + limits.idleTime * 2 > now }
+        let provider = HTTPProvider(limits, memory)
+        providers[request.provider] = provider
+        return provider
     }
 
     private func begin(_ transfer: Transfer, _ request: HTTPRequest) throws(HTTPError) {
@@ -131,7 +110,7 @@ package final class HTTPClient: HTTPTransport {
         guard statistics.inFlight <= limits.inFlight else {
             throw .exhausted("too many requests in flight")
         }
-        let group = try group(for: request)
+        let group = try provider(of: request).group(for: request)
         let kind = EasyHandle.Kind(request)
         let handle = try group.handles.take(for: kind)
         transfer.handle = handle

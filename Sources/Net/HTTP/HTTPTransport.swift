@@ -46,6 +46,11 @@ package struct HTTPRequest: Sendable, Hashable {
     /// Server to connect to, independent of the URL's host.
     package var server: SocketAddress
 
+    /// Configured upstream or vendor that has the server.
+    ///
+    /// Each provider has its own connections and a share of the client's memory.
+    package var provider = ""
+
     /// Body of a POST; nil for a GET.
     package var body: [UInt8]?
 

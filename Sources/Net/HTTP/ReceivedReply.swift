@@ -10,7 +10,8 @@ import CCurl
 final class ReceivedReply {
     let limits: HTTPClient.Limits
 
-    private let memory: ReplyMemory
+    private let memory: ReplyMemory.Share
+    private let meter: LoopMeter
 
     private(set) var body: [UInt8] = []
     private(set) var headers = ReplyHeaders()
@@ -18,9 +19,10 @@ final class ReceivedReply {
     /// Reason for which a callback aborted the transfer.
     private(set) var fault: HTTPError?
 
-    init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory) {
+    init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory.Share, _ meter: LoopMeter) {
         self.limits = limits
         self.memory = memory
+        self.meter = meter
     }
 
     /// Discards the previous reply.
@@ -72,24 +74,29 @@ final class ReceivedReply {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
             return false
         }
-        guard memory.octets + octets.count <= limits.receivedOctets else { return failFull() }
+        meter.gain(octets.count)
         memory.octets += octets.count
+        guard !memory.isFull else {
+            memory.octets -= octets.count
+            return failFull()
+        }
         unsafe body.append(contentsOf: octets)
         return true
     }
 
     private func failFull() -> Bool {
-        fault = .broken("more than \(limits.receivedOctets) octets of replies in flight")
+        fault = .exhausted("too many octets of replies in flight")
         return false
     }
 
     /// Parses a header line; returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        memory.octets -= headers.octets
+        let before = headers.octets
         // SAFETY: the line lives during the call.
         headers.take(unsafe RawSpan(_unsafeBytes: line))
-        memory.octets += headers.octets
-        guard memory.octets <= limits.receivedOctets else { return failFull() }
+        meter.gain(headers.octets - before)
+        memory.octets += headers.octets - before
+        guard !memory.isFull else { return failFull() }
         if headers.octets > limits.headerOctets {
             fault = .broken("more than \(limits.headerOctets) octets of headers")
         } else if headers.isEncoded {
@@ -97,9 +104,4 @@ final class ReceivedReply {
         }
         return fault == nil
     }
-}
-
-/// Memory used by the replies that one ``HTTPClient`` is receiving: octets of headers and bodies.
-final class ReplyMemory {
-    var octets = 0
 }

@@ -47,6 +47,14 @@ final class WatchedSockets {
 
     private(set) var all: [Int32: Socket] = [:]
 
+    /// `errno` of the last socket that could not be opened, 0 if none since it was set to 0.
+    var failure: Int32 = 0
+
+    /// Size of the receive buffer of a socket, before the kernel doubles it.
+    ///
+    /// The default grows to 6 MiB per connection.  A provider cannot send more per round trip.
+    private static let receiveBuffer: Int32 = 128 << 10
+
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
 
     func watch(
@@ -71,6 +79,19 @@ final class WatchedSockets {
         let descriptor = SpareDescriptors.open {
             socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)
         }
+        guard descriptor >= 0 else {
+            failure = errno
+            return -1
+        }
+        var size = Self.receiveBuffer
+        // SAFETY: reads one integer.  A failure leaves the default.
+        _ = unsafe setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_RCVBUF,
+            &size,
+            socklen_t(MemoryLayout.size(ofValue: size))
+        )
         if let events = all.removeValue(forKey: descriptor)?.events {
             do throws(SocketError) {
                 try watch(descriptor, events)

@@ -45,6 +45,14 @@ package enum Clock {
         return nanoseconds / 1000 + (nanoseconds % 1000 > 0 ? 1 : 0)
     }
 
+    /// Processor time that the calling thread has used.
+    ///
+    /// Unlike `now`, it does not advance while other programs use the processor.
+    static var threadTime: Duration {
+        let time = read(CLOCK_THREAD_CPUTIME_ID)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
         // SAFETY: writes one timespec; the clocks named above exist on every Linux.

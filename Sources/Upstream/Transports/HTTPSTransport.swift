@@ -31,7 +31,7 @@ package final class HTTPSTransport: UpstreamTransport {
     ///   - http: the HTTP client for client queries, shared with other servers.
     ///   - probes: the HTTP client for probes with its own connections, also shared; nil to use
     ///     `http`.
-    ///   - shares: the bound of client queries in flight, shared with other servers.
+    ///   - shares: the bound of client queries in flight, shared with other upstreams.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -50,6 +50,7 @@ package final class HTTPSTransport: UpstreamTransport {
         self.probes = probes ?? http
         self.shares = shares
         self.clocks = clocks
+        shares.register(url)
     }
 
     package func carry(
@@ -60,7 +61,7 @@ package final class HTTPSTransport: UpstreamTransport {
         _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     ) {
         let client = query.cancellation?.client as? ClientNetwork
-        guard query.isProbe || shares.begin(client) else {
+        guard query.isProbe || shares.begin(client, at: url) else {
             return completion(.failure(.exhausted("too many queries in flight")))
         }
         let exchange = UpstreamExchange(
@@ -70,6 +71,8 @@ package final class HTTPSTransport: UpstreamTransport {
             random: &random
         )
         var request = HTTPRequest(url: url, server: server, body: exchange.message)
+        // All addresses of an upstream have the same URL.
+        request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
         // Only a silent connection, not a slow name, justifies another connection.
@@ -78,7 +81,7 @@ package final class HTTPSTransport: UpstreamTransport {
         place?.update { $0.request = request.redacted }
         let (way, cancellation) = (query.isProbe ? probes : http, query.cancellation)
         send(request, over: way, isRepeated: false, deadline, cancellation) { [self] sent in
-            if !query.isProbe { shares.end(client) }
+            if !query.isProbe { shares.end(client, at: url) }
             if case .success = sent { lastReceived = clocks.now() }
             if let place, case .success(let reply) = sent { place.note(reply) }
             completion(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })

@@ -2,35 +2,57 @@
 internal import DNSWire
 package import Net
 
-/// Limit of client queries in flight over HTTPS to all servers, in total and per client.
+/// Limit of client queries in flight over HTTPS: in total, per upstream, and per client.
 ///
 /// If a server does not answer, each query stays in flight for seconds, and each transfer costs
-/// tens of KiB.  A client may start a transfer only if more transfers are free than the client has
-/// in flight.  One client alone therefore occupies at most half of all transfers, two clients a
-/// third each.  Some transfers stay free for the next client, so that no transfer must be evicted.
+/// tens of KiB.  An upstream may start a transfer only if more transfers are free than the upstream
+/// has in flight: one upstream alone occupies at most half of all transfers, two upstreams a third
+/// each.  If there is only one upstream, it may occupy all of them.  A client may start a transfer at an upstream only if more of the upstream's transfers are
+/// free than the client has there.  Some transfers stay free for the next upstream and the next
+/// client, so that no transfer must be evicted.
 @ServiceLoop
 package final class TransferShares {
+    /// Transfers of an upstream.
+    private struct Upstream {
+        var used = 0
+        var counts: [ClientNetwork?: Int] = [:]
+    }
+
     private let limit: Int
     private var used = 0
-    private var counts: [ClientNetwork?: Int] = [:]
+    private var upstreams: [String: Upstream] = [:]
+
+    /// URLs of all upstreams since the start.
+    private var known: Set<String> = []
 
     /// Creates the limits for `limit` transfers.
     package init(of limit: Int = UpstreamLimits.transfers) { self.limit = limit }
 
-    /// Occupies a transfer for `client`, nil for the daemon itself; returns false if the client has
-    /// reached its limit.
-    func begin(_ client: ClientNetwork?) -> Bool {
-        let count = counts[client] ?? 0
-        guard count < limit - used else { return false }
+    /// Registers an upstream, which then has a share.
+    func register(_ upstream: String) { known.insert(upstream) }
+
+    /// Occupies a transfer of `client` at `upstream`, its URL; returns false at a limit.
+    ///
+    /// - Parameter client: nil for the daemon itself.
+    func begin(_ client: ClientNetwork?, at upstream: String) -> Bool {
+        let transfers = upstreams[upstream] ?? Upstream()
+        let count = transfers.counts[client] ?? 0
+        let free = limit - (used - transfers.used)
+        let share = known.count > 1 ? (free + 1) / 2 : free
+        guard count < share - transfers.used else { return false }
         used += 1
-        counts[client] = count + 1
+        upstreams[upstream, default: transfers].used += 1
+        upstreams[upstream]?.counts[client] = count + 1
         return true
     }
 
-    /// Releases a transfer for which ``begin(_:)`` returned true.
-    func end(_ client: ClientNetwork?) {
+    /// Releases a transfer for which ``begin(_:at:)`` returned true.
+    func end(_ client: ClientNetwork?, at upstream: String) {
         used -= 1
-        let count = (counts[client] ?? 0) - 1
-        counts[client] = count > 0 ? count : nil
+        guard var transfers = upstreams[upstream] else { return }
+        let count = (transfers.counts[client] ?? 0) - 1
+        transfers.counts[client] = count > 0 ? count : nil
+        transfers.used -= 1
+        upstreams[upstream] = transfers.used > 0 ? transfers : nil
     }
 }

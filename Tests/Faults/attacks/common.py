@@ -161,6 +161,20 @@ class Server:
         return json.loads(done.stdout)
 
 
+def certificate(directory):
+    """Creates a certificate for dns.example; returns its file and a TLS context of a server with it."""
+    file, key = (os.path.join(directory, name) for name in ("certificate.pem", "key.pem"))
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-subj", "/CN=dns.example", "-addext", "subjectAltName=DNS:dns.example",
+         "-keyout", key, "-out", file],
+        check=True, capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file, key)
+    return file, context
+
+
 class EncryptedUpstream:
     """A resolver over TLS that answers every name with an address, except names below dead.example.
 
@@ -168,16 +182,7 @@ class EncryptedUpstream:
     """
 
     def __init__(self, directory):
-        self.certificate = os.path.join(directory, "certificate.pem")
-        key = os.path.join(directory, "key.pem")
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-             "-subj", "/CN=dns.example", "-addext", "subjectAltName=DNS:dns.example",
-             "-keyout", key, "-out", self.certificate],
-            check=True, capture_output=True,
-        )
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(self.certificate, key)
+        self.certificate, self._context = certificate(directory)
         self.is_silent = False
 
     def __enter__(self):

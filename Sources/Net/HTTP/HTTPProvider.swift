@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Resources of one ``HTTPClient`` that a provider uses; see ``HTTPRequest/provider``.
+///
+/// Each provider has its own connections, so that one cannot use up those of another.
+@ServiceLoop
+final class HTTPProvider {
+    private let memory: ReplyMemory.Share
+    private let meter = LoopMeter()
+
+    /// Connections and handles by the source of their trusted certificates; nil for requests
+    /// without TLS.
+    ///
+    /// libcurl does not record the certificates for which a connection was trusted. Other groups
+    /// must not use the connection or its TLS session.
+    private var groups: [TrustSource?: Group] = [:]
+
+    private let limits: HTTPClient.Limits
+    private(set) var lastUsed = Clock.now
+
+    /// Connections and idle handles of requests with the same trusted certificates.
+    @ServiceLoop
+    final class Group {
+        let pool: ConnectionPool
+        let handles: EasyHandles
+
+        init(
+            _ limits: HTTPClient.Limits,
+            _ memory: ReplyMemory.Share,
+            _ meter: LoopMeter,
+            trusting store: TrustStore?
+        ) {
+            pool = ConnectionPool(limits: limits, metering: meter, isSecure: store != nil)
+            handles = EasyHandles(limits, memory, meter, trusting: store)
+        }
+    }
+
+    init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory) {
+        self.limits = limits
+        self.memory = ReplyMemory.Share(of: memory)
+    }
+
+    /// Returns the connections and handles for `request`; creates new ones if the certificates have
+    /// changed, or if the provider has exhausted its ``LoopBudget`` meanwhile.
+    ///
+    /// Requests in flight finish on their old connections.
+    ///
+    /// - Throws: `HTTPError.broken` while the provider's ``LoopBudget`` is exhausted;
+    ///   `HTTPError.invalidRequest` if the certificates cannot be read.
+    func group(for request: HTTPRequest) throws(HTTPError) -> Group {
+        guard meter.isAvailable else { throw ConnectionPool.overload }
+        lastUsed = Clock.now
+        let source = request.isSecure ? TrustSource(request.certificateFile) : nil
+        var store: TrustStore?
+        if let source {
+            do throws(TLSError) {
+                store = try TrustStores.shared.store(for: source)
+            } catch {
+                throw .invalidRequest("\(error)")
+            }
+        }
+        if let group = groups[source], group.handles.trusted === store, !group.pool.isAbandoned {
+            return group
+        }
+        let group = Group(limits, memory, meter, trusting: store)
+        groups[source] = group
+        return group
+    }
+
+    /// Forgets all connections and returns their pools.
+    func reset() -> [ConnectionPool] {
+        defer { groups = [:] }
+        return groups.values.map(\.pool)
+    }
+}
+
+/// Memory of the headers and bodies that one ``HTTPClient`` is receiving.
+final class ReplyMemory {
+    private let limit: Int
+    private var octets = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Part of a provider.
+    ///
+    /// A provider may use as much as is free, hence alone at most half of the memory.
+    final class Share {
+        private let whole: ReplyMemory
+
+        var octets = 0 {
+            didSet { whole.octets += octets - oldValue }
+        }
+
+        init(of whole: ReplyMemory) { self.whole = whole }
+
+        /// True if the provider uses more than is free.
+        var isFull: Bool { octets > whole.limit - whole.octets }
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import COpenSSL
+import Foundation
+import Testing
+
+@testable import Net
+
+/// TLS 1.3 server that sends to its first client without end.
+final class FloodServer: Sendable {
+    /// What the server sends.
+    enum Flood: Sendable {
+        /// Key updates (RFC 8446 §4.6.3).
+        case keyUpdates
+
+        /// HTTP/2 frames of an unknown type, which a client must ignore (RFC 9113 §4.1).
+        case unknownFrames
+    }
+
+    let address: SocketAddress
+
+    /// The file of the authority that signed the server certificate.
+    let authorityFile: String
+
+    private let directory: TemporaryDirectory
+    private let listener: ListeningSocket
+
+    init(_ flood: Flood) throws {
+        let certificates = try Certificates.shared.get()
+        directory = try TemporaryDirectory()
+        listener = try ListeningSocket()
+        address = listener.address
+        try directory.write(certificates.authority, to: "ca.pem")
+        try directory.write(certificates.certificate, to: "server.pem")
+        try directory.write(certificates.key, to: "server.key")
+        authorityFile = directory.path("ca.pem")
+        let context = try #require(SSL_CTX_new(TLS_server_method()))
+        let pem = SSL_FILETYPE_PEM
+        try #require(
+            SSL_CTX_use_certificate_file(context, directory.path("server.pem"), pem) == 1
+        )
+        try #require(SSL_CTX_use_PrivateKey_file(context, directory.path("server.key"), pem) == 1)
+        SSL_CTX_set_alpn_select_cb(
+            context,
+            { _, chosen, length, _, _, _ in
+                // SAFETY: the text of a StaticString is never freed.
+                let name: StaticString = "h2"
+                chosen?.pointee = name.utf8Start
+                length?.pointee = UInt8(name.utf8CodeUnitCount)
+                return SSL_TLSEXT_ERR_OK
+            },
+            nil
+        )
+        let raw = UInt(bitPattern: context)
+        let socket = listener.descriptor
+        Thread.detachNewThread {
+            defer { SSL_CTX_free(OpaquePointer(bitPattern: raw)) }
+            let client = accept(socket, nil, nil)
+            guard client >= 0, let tls = SSL_new(OpaquePointer(bitPattern: raw)) else { return }
+            SSL_set_fd(tls, client)
+            if SSL_accept(tls) == 1 {
+                switch flood {
+                case .keyUpdates: Self.sendKeyUpdates(on: tls)
+                case .unknownFrames: Self.sendFrames(on: tls)
+                }
+            }
+            SSL_free(tls)
+            close(client)
+        }
+    }
+
+    private static func sendKeyUpdates(on tls: OpaquePointer) {
+        while SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(tls) == 1 {}
+    }
+
+    /// Sends until the client disconnects, at most 4 GB: a client that reads all of it must fail a
+    /// test instead of stopping it.
+    private static func sendFrames(on tls: OpaquePointer) {
+        // Empty frames of 9 octets: length, type, flags, stream.  SETTINGS is the first.
+        let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        guard SSL_write(tls, settings, 9) > 0 else { return }
+        let frames = (0..<1800).flatMap { _ in [0, 0, 0, 0xF0, 0, 0, 0, 0, 0] as [UInt8] }
+        for _ in 0..<250_000 {
+            guard SSL_write(tls, frames, Int32(frames.count)) > 0 else { return }
+        }
+    }
+}
