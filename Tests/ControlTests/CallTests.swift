@@ -34,7 +34,7 @@ struct CallTests {
         expectMalformed(String(repeating: opening, count: depth))
     }
 
-    @Test("a message has at most 16 levels and a call at most 4096 values; strings do not count")
+    @Test("a message has at most 16 levels and a call at most 1100 values; strings do not count")
     func limits() throws {
         func text(_ value: String) -> String { #"{"method":"a","parameters":{"x":\#(value)}}"# }
         func nested(_ levels: Int, _ start: String = "[", _ end: String = "]") -> String {
@@ -51,8 +51,8 @@ struct CallTests {
 
         func list(_ count: Int) -> String { "[1" + String(repeating: ",1", count: count - 1) + "]" }
         // The call, its method and its parameters are three values, and the list is one.
-        _ = try call(text(list(4092)))
-        expectMalformed(text(list(4093)))
+        _ = try call(text(list(1096)))
+        expectMalformed(text(list(1097)))
         _ = try Reply(message: Array(#"{"parameters":\#(list(5000))}"#.utf8))
 
         let brackets = String(repeating: #"[{,\"\\"#, count: 5000)
