@@ -467,8 +467,8 @@ struct SettingsVendorTests {
         #expect(
             problems(in: vendors([nil, 97])) == [
                 """
-                f:3:55: the vendors' `concurrent-calls` are 129 together; the maximum is 128; \
-                reduce them, because each call takes memory, which the service limits
+                f:3:53: the vendors' `concurrent-calls` are 129 together; the maximum is 128 \
+                (reduce them, because each call takes memory, which the service limits)
                 """
             ]
         )
