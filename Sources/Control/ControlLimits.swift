@@ -12,14 +12,19 @@ package enum ControlLimits {
     /// systemd's Varlink clients have the same limit.
     package static let replyOctets = 16 * 1024 * 1024
 
-    /// Deepest nesting of a call or a reply: 16 levels of objects and lists, the message included.
+    /// Deepest nesting of a reply: 16 levels of objects and lists, the message included.
     ///
     /// A reply to `Explain` has 7.
     package static let nesting = 16
 
+    /// Deepest nesting of a call, the message included.
+    ///
+    /// A `Resolve` call has 3. The time to decode a value grows with the square of its depth.
+    package static let callNesting = 5
+
     /// Maximum number of values in a call; an empty list or object counts as two.
     ///
-    /// A `Resolve` call with 1024 names has about 1030. Decoding takes up to 14 µs per value.
+    /// A `Resolve` call with 1024 names has about 1030. Decoding takes up to 14 µs per value that is not nested.
     package static let callValues = 1100
 
     /// Allowed number of entries in a reply to `Top`: the names that are counted separately per

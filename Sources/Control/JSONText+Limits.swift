@@ -7,11 +7,13 @@ extension JSONText {
     /// its coding path, so the time of decoding grows with the cube of the nesting.  Text that is
     /// not JSON may pass; the parser refuses it before it decodes a value.
     ///
-    /// - Parameter maximumValues: limit of values; an empty list or object counts as two.
-    /// - Throws: `malformed` if the text is nested deeper than ``ControlLimits/nesting`` or has too
-    ///   many values.
+    /// - Parameters:
+    ///   - maximumNesting: limit of levels of objects and lists.
+    ///   - maximumValues: limit of values; an empty list or object counts as two.
+    /// - Throws: `malformed` if the text is nested deeper or has too many values.
     static func checkSize(
         of octets: [UInt8],
+        maximumNesting: Int = ControlLimits.nesting,
         maximumValues: Int = .max
     ) throws(ProtocolError) {
         var depth = 0
@@ -34,8 +36,8 @@ extension JSONText {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 values += 1
-                guard depth <= ControlLimits.nesting else {
-                    throw .malformed(reason: "nested deeper than \(ControlLimits.nesting) levels")
+                guard depth <= maximumNesting else {
+                    throw .malformed(reason: "nested deeper than \(maximumNesting) levels")
                 }
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 depth -= 1
