@@ -64,16 +64,13 @@ struct SelfCheckTests {
         let thread = try answerOnce()
         #expect(await check.passes([listeners], within: .seconds(60)))
         for _ in 0..<2 {
-            // After the first query, so the check has begun.
             let listener = listeners.datagrams[0]
-            let flood = try WorkerThread(named: "flood") {
-                var batch = DatagramBatch(for: listener)
-                if batch.receive(from: listener) > 0 {
-                    listener.batches.add(10_000, ordering: .relaxed)
-                }
+            let flooded = Worker()
+            try flooded.start(on: listener) { _ in
+                listener.batches.add(10_000, ordering: .relaxed)
             }
             #expect(await passes())
-            _ = flood
+            flooded.stop()
         }
         #expect(await !passes())
         _ = thread
