@@ -3,8 +3,9 @@ package import Net
 
 /// Queue of the jobs for control calls or scrapes, which clients can repeat without end.
 ///
-/// One job runs at a time, in order of arrival. After a job, no job runs for twice the time that
-/// the job took. Therefore the jobs use at most a third of the service loop, and one other thread.
+/// One job runs at a time: the jobs of root first, then those of the other users in round-robin
+/// order, each user's jobs in order of arrival. After a job, no job runs for twice the time that the
+/// job took. Therefore the jobs use at most a third of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
     /// Pause after a job, as a multiple of its duration.
@@ -20,25 +21,36 @@ package final class ManagementQueue {
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
+
     /// Number of jobs that were run.
     private(set) var jobs = 0
 
     /// Number of queued jobs.
-    var waitingJobs: Int { waiting.count }
+    var waitingJobs: Int { waiting.reduce(0) { $0 + $1.jobs.count } }
 
     private var isBusy = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// Queued jobs of the users that have any, the next user first.
+    ///
+    /// The limits of connections bound the number of jobs.
+    private var waiting: [(user: UInt32, jobs: ArraySlice<CheckedContinuation<Void, Never>>)] = []
+
+    private static let root: UInt32 = 0
 
     /// Timer of the end of a pause.
     private var pause: (any Cancellable)?
 
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job`, and runs it after all jobs before it; `job` must not wait for a client.
-    func run<Value: Sendable>(_ job: @ServiceLoop () async throws -> Value) async rethrows -> Value
-    {
+    /// Queues `job` and runs it in the user's turn; `job` must not wait for a client.
+    ///
+    /// - Parameter user: numeric ID of the user; scrapes, which have no user, share one.
+    func run<Value: Sendable>(
+        for user: UInt32,
+        _ job: @ServiceLoop () async throws -> Value
+    ) async rethrows -> Value {
         if isBusy {
-            await withCheckedContinuation { waiting.append($0) }
+            await withCheckedContinuation { add($0, of: user) }
         }
         isBusy = true
         jobs += 1
@@ -54,8 +66,26 @@ package final class ManagementQueue {
 
     private func next() {
         pause = nil
-        guard waiting.isEmpty else { return waiting.removeFirst().resume() }
-        isBusy = false
+        guard !waiting.isEmpty else {
+            isBusy = false
+            return
+        }
+        var (user, jobs) = waiting.removeFirst()
+        let job = jobs.removeFirst()
+        if !jobs.isEmpty { insert(jobs, of: user) }
+        job.resume()
+    }
+
+    private func add(_ job: CheckedContinuation<Void, Never>, of user: UInt32) {
+        if let index = waiting.firstIndex(where: { $0.user == user }) {
+            waiting[index].jobs.append(job)
+        } else {
+            insert([job], of: user)
+        }
+    }
+
+    private func insert(_ jobs: ArraySlice<CheckedContinuation<Void, Never>>, of user: UInt32) {
+        waiting.insert((user, jobs), at: user == Self.root ? 0 : waiting.count)
     }
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -74,4 +75,9 @@ int processors_allowed(void) {
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
     int count = CPU_COUNT(&set);
     return count > 0 ? count : 1;
+}
+
+int datagrams_are_unread(int fd) {
+    struct pollfd socket = {.fd = fd, .events = POLLIN};
+    return poll(&socket, 1, 0) == 1 && (socket.revents & POLLIN) != 0;
 }

@@ -45,7 +45,11 @@ package struct Call: Sendable, Equatable {
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
-        try JSONText.checkSize(of: message, maximumValues: ControlLimits.callValues)
+        try JSONText.checkSize(
+            of: message,
+            maximumNesting: ControlLimits.callNesting,
+            maximumValues: ControlLimits.callValues
+        )
         do {
             self = try JSONText.decode(Call.self, from: message)
         } catch {

@@ -7,10 +7,13 @@ extension JSONText {
     /// path, so decoding takes cubic time in the nesting. Text that is not JSON may pass; the
     /// parser refuses it.
     ///
-    /// - Parameter maximumValues: An empty list or object counts as two.
-    /// - Throws: `malformed`; see ``ControlLimits/nesting``.
+    /// - Parameters:
+    ///   - maximumNesting: levels of objects and lists.
+    ///   - maximumValues: an empty list or object counts as two.
+    /// - Throws: `malformed`.
     static func checkSize(
         of octets: [UInt8],
+        maximumNesting: Int = ControlLimits.nesting,
         maximumValues: Int = .max
     ) throws(ProtocolError) {
         var depth = 0
@@ -33,8 +36,8 @@ extension JSONText {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
                 values += 1
-                guard depth <= ControlLimits.nesting else {
-                    throw .malformed(reason: "nested deeper than \(ControlLimits.nesting) levels")
+                guard depth <= maximumNesting else {
+                    throw .malformed(reason: "nested deeper than \(maximumNesting) levels")
                 }
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 depth -= 1

@@ -161,16 +161,22 @@ package final class Resolver {
                 }
             }
             let began = singleFlight.began(query) ?? now
-            let place = snapshotWaiters.add(
+            let added = snapshotWaiters.add(
                 query,
                 match,
-                began: began,
+                of: client,
+                now: now,
+                firstBegan: began,
                 deadline: deadline,
                 completion
             )
+            guard let waiting = added else {
+                statistics.evicted += 1
+                return
+            }
             return singleFlight.ask(query, match, for: client, now: now, deadline: deadline) {
                 [snapshotWaiters] in
-                snapshotWaiters.resolved(place, $0.resolution)
+                snapshotWaiters.resolved(waiting, $0.resolution)
             }
         }
         guard let delay = lastResort.delay else { return completion(lastResort.resolution) }

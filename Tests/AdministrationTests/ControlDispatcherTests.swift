@@ -92,6 +92,24 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
+    @Test("the log limit applies to pausing and resuming")
+    @ServiceLoop
+    func limitedPauses() async throws {
+        let lines = Lock<[(message: String, fields: Int)]>([])
+        let logger = Logger(label: "test") { _ in FieldRecorder(lines: lines) }
+        let dispatcher = dispatcher(FixedHandler(), logger)
+        for method in ["Pause", "Resume"] {
+            let call = Call(
+                "io.httpdnsd.Control.\(method)",
+                parameters: ["vendor": .string("tencent")]
+            )
+            try await dispatcher.answer(call, from: peer) { _ in }
+        }
+        let found = lines.withLock(\.self)
+        #expect(found.count == 2)
+        #expect(found.allSatisfy { $0.fields > 0 })
+    }
+
     /// Log handler that records the lines of level notice and above, and the number of their fields.
     private struct FieldRecorder: LogHandler {
         let lines: Lock<[(message: String, fields: Int)]>

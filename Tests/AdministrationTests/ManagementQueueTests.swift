@@ -15,7 +15,7 @@ struct ManagementQueueTests {
         let queue = ManagementQueue(clock.clocks)
         var done: [Int] = []
         let jobs = (0..<3).map { number in
-            ServiceLoop.task { await queue.run { done.append(number) } }
+            ServiceLoop.task { await queue.run(for: 1) { done.append(number) } }
         }
         await jobs[0].value
         for number in 1..<3 {
@@ -25,6 +25,25 @@ struct ManagementQueueTests {
             await jobs[number].value
         }
         #expect(done == [0, 1, 2])
+    }
+
+    @Test("root goes first, and the other users take turns")
+    @ServiceLoop
+    func users() async {
+        let clock = TestClock()
+        let queue = ManagementQueue(clock.clocks)
+        var done: [UInt32] = []
+        await queue.run(for: 7) {}
+        var jobs: [Task<Void, Never>] = []
+        for user: UInt32 in [1, 1, 1, 2, 2, 0, 3, 0] {
+            jobs.append(ServiceLoop.task { await queue.run(for: user) { done.append(user) } })
+            while queue.waitingJobs < jobs.count { await Task.yield() }
+        }
+        while done.count < jobs.count {
+            clock.advance(by: 1)
+            await clock.rest()
+        }
+        #expect(done == [0, 0, 1, 2, 3, 1, 2, 1])
     }
 
     @Test("work beside the loop does not run on its thread")

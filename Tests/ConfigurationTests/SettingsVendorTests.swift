@@ -448,4 +448,29 @@ struct SettingsVendorTests {
             )
         }
     }
+
+    @Test("the concurrent calls of all vendors have a limit, unless each has the default")
+    func concurrentCalls() {
+        func vendors(_ calls: [Int?]) -> String {
+            let lines = calls.enumerated().map { number, calls in
+                "  v\(number): {kind: alibaba, account: 1"
+                    + (calls.map { ", concurrent-calls: \($0)" } ?? "") + "}"
+            }
+            return """
+                vendors:
+                \(lines.joined(separator: "\n"))
+                upstreams: [{name: isp, url: "udp://192.0.2.1"}]
+                """
+        }
+        #expect(problems(in: vendors([100, 28])).isEmpty)
+        #expect(problems(in: vendors(Array(repeating: nil, count: 12))).isEmpty)
+        #expect(
+            problems(in: vendors([nil, 97])) == [
+                """
+                f:3:53: the vendors' `concurrent-calls` are 129 together; the maximum is 128 \
+                (reduce them, because each call takes memory, which the service limits)
+                """
+            ]
+        )
+    }
 }

@@ -33,25 +33,25 @@ struct CallTests {
         expectMalformed(String(repeating: opening, count: depth))
     }
 
-    @Test("a message has at most 16 levels and a call at most 4096 values; strings do not count")
+    @Test("a reply has at most 16 levels, a call 5 and 1100 values; strings do not count")
     func limits() throws {
         func text(_ value: String) -> String { #"{"method":"a","parameters":{"x":\#(value)}}"# }
         func nested(_ levels: Int, _ start: String = "[", _ end: String = "]") -> String {
             String(repeating: start, count: levels) + "1" + String(repeating: end, count: levels)
         }
-        // Call and parameters are two levels.
-        _ = try call(text(nested(14)))
-        expectMalformed(text(nested(15)))
-        expectMalformed(text(nested(15, #"{"x":"#, "}")))
+        // The call and its parameters are two levels.
+        _ = try call(text(nested(3)))
+        expectMalformed(text(nested(4)))
+        expectMalformed(text(nested(4, #"{"x":"#, "}")))
         _ = try Reply(message: Array(#"{"parameters":{"x":\#(nested(14))}}"#.utf8))
         #expect(throws: ProtocolError.malformed(reason: "nested deeper than 16 levels")) {
             try Reply(message: Array(#"{"parameters":{"x":\#(nested(15))}}"#.utf8))
         }
 
         func list(_ count: Int) -> String { "[1" + String(repeating: ",1", count: count - 1) + "]" }
-        // Call, method, parameters and list are four values.
-        _ = try call(text(list(4092)))
-        expectMalformed(text(list(4093)))
+        // The call, its method and its parameters are three values, and the list is one.
+        _ = try call(text(list(1096)))
+        expectMalformed(text(list(1097)))
         _ = try Reply(message: Array(#"{"parameters":\#(list(5000))}"#.utf8))
 
         let brackets = String(repeating: #"[{,\"\\"#, count: 5000)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Frontend
+import Locks
 import Logging
 import Net
 import Synchronization
+import TestWorld
 import Testing
 
 @testable import Daemon
@@ -62,18 +64,73 @@ struct SelfCheckTests {
         let thread = try answerOnce()
         #expect(await check.passes([listeners], within: .seconds(60)))
         for _ in 0..<2 {
-            // After the first query, so the check has begun.
             let listener = listeners.datagrams[0]
-            let flood = try WorkerThread(named: "flood") {
-                var batch = DatagramBatch(for: listener)
-                if batch.receive(from: listener) > 0 {
-                    listener.batches.add(10_000, ordering: .relaxed)
-                }
+            let flooded = Worker()
+            try flooded.start(on: listener) { _ in
+                listener.batches.add(10_000, ordering: .relaxed)
             }
             #expect(await passes())
-            _ = flood
+            flooded.stop()
         }
         #expect(await !passes())
         _ = thread
+    }
+
+    /// Worker thread that stops when the test asks for it.
+    private final class Worker: Sendable {
+        private let isOver = Atomic(false)
+        private let thread: Lock<WorkerThread?> = Lock(nil)
+
+        func start(
+            on listener: DatagramListener,
+            _ handle: @escaping @Sendable (ReceivedDatagram) -> Void
+        ) throws {
+            let made = try WorkerThread(named: "worker") { [self] in
+                var batch = DatagramBatch(for: listener)
+                while !isOver.load(ordering: .acquiring) {
+                    let count = batch.receive(from: listener)
+                    for slot in 0..<max(0, count) { handle(batch.copy(slot)) }
+                }
+            }
+            thread.withLock { $0 = made }
+        }
+
+        func stop() {
+            isOver.store(true, ordering: .releasing)
+            thread.withLock { $0 }?.joinInterrupting()
+        }
+    }
+
+    @Test
+    func `a hung worker beside a busy one fails the check`() async throws {
+        let listeners = try Listeners(
+            binding: try #require(SocketAddress("127.0.0.1:0")),
+            workers: 2
+        )
+        let workers = try listeners.datagrams.map { [own] listener in
+            let worker = Worker()
+            try worker.start(on: listener) { query in
+                if let reply = own.reply(to: query.octets) {
+                    listener.send(reply, inReplyTo: query)
+                }
+            }
+            return worker
+        }
+        #expect(await check.passes([listeners], within: .seconds(60)))
+        for worker in workers { worker.stop() }
+        // The second worker hangs: it has received a datagram and does not read it.
+        let (busy, hung) = (listeners.datagrams[0], listeners.datagrams[1])
+        var clients: [DatagramClient] = []
+        while !hung.hasUnreadDatagrams {
+            let client = try DatagramClient(connectedTo: listeners.address)
+            try client.send([0])
+            clients.append(client)
+            await Task.yield()
+        }
+        let worker = Worker()
+        try worker.start(on: busy) { _ in busy.batches.add(10_000, ordering: .relaxed) }
+        #expect(await !check.passes([listeners], within: .milliseconds(100)))
+        worker.stop()
+        for client in clients { client.close() }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Glibc
+import Resolver
 import Synchronization
 import Testing
 
@@ -87,6 +88,17 @@ struct MissQueueTests {
         #expect(lost >= 11_000)
         queue.take([try miss("192.0.2.1", 1)])
         #expect(queue.dropped.load(ordering: .relaxed) == lost)
+    }
+
+    @Test
+    func `one turn of the loop handles a limited number of refreshes`() throws {
+        var refreshed = 0
+        let queue = try MissQueue(refresh: { _ in refreshed += 1 }) { _ in }
+        let query = Query(question: Question(name: try Name("www.example.com"), type: .a))
+        for _ in 0..<200 { queue.take(refresh: query) }
+        var turns: [Int] = []
+        repeat { turns.append(refreshed) } while queue.handleRow()
+        #expect(turns + [refreshed] == [0, 64, 128, 192, 200])
     }
 
     @Test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import TestWorld
 import Testing
 
 @testable import Net
@@ -33,6 +34,69 @@ struct TimeTests {
         let until = Clock.now + .milliseconds(20)
         try await ServiceLoop.sleep(until: until)
         #expect(Clock.now >= until)
+    }
+
+    /// Makes the loop late for a timer.
+    @ServiceLoop
+    private func blockLoop(until deadline: Instant) {
+        while Clock.now < deadline + .milliseconds(2) {}
+    }
+
+    @ServiceLoop
+    @Test
+    func `a late loop reads the received datagrams before it runs timers`() async throws {
+        let peer = try DatagramListener(
+            binding: try #require(SocketAddress("127.0.0.1:0")),
+            shared: false
+        )
+        let sockets = try (0..<50).map { _ in try DatagramClient(connectedTo: peer.address) }
+        for socket in sockets { try socket.send([1]) }
+        var batch = DatagramBatch(for: peer)
+        var queries: [ReceivedDatagram] = []
+        while queries.count < sockets.count {
+            for slot in 0..<batch.receive(from: peer, waits: false) {
+                queries.append(batch.copy(slot))
+            }
+            await Task.yield()
+        }
+        // One job: the loop sees neither the replies nor the deadline before its end.
+        var unread: [Int] = []
+        let done = Waiter()
+        let deadline = Clock.now + .milliseconds(1)
+        for _ in 0..<2 {
+            _ = LoopTimer(at: deadline) {
+                unread.append(sockets.count { !$0.hasReceived })
+                if unread.count == 2 { done.resume(.ready) }
+            }
+        }
+        for query in queries { peer.send([2], inReplyTo: query) }
+        blockLoop(until: deadline)
+        #expect(await done.wait(until: nil) == .ready)
+        #expect(unread == [0, 0])
+    }
+
+    @ServiceLoop
+    @Test
+    func `a late loop resumes the readers of streams before it runs timers`() async throws {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let address = try #require(listener.localAddress)
+        let client = try await StreamConnection.connect(to: address, deadline: patience)
+        let server = try await listener.accept()
+        for _ in 0..<20 {
+            let reply = Waiter()
+            let reader = ServiceLoop.throwingTask {
+                let octets = try await client.read(upTo: 9, deadline: patience)
+                reply.resume(.ready)
+                return octets
+            }
+            // The reader waits for input.
+            for _ in 0..<4 { await Task.yield() }
+            #expect(try server.attemptWrite([7], 0..<1) == 1)
+            let deadline = Clock.now + .milliseconds(1)
+            blockLoop(until: deadline)
+            #expect(await reply.wait(until: deadline) == .ready)
+            #expect(try await reader.value == [7])
+        }
     }
 
     @ServiceLoop

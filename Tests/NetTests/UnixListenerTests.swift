@@ -77,4 +77,21 @@ struct UnixListenerTests {
             try StreamListener(unixPath: long, mode: 0o600)
         }
     }
+
+    @ServiceLoop
+    @Test
+    func `a link or a file in place of the socket keeps its owner and mode`() throws {
+        try directory.write("precious", to: "target")
+        let target = directory.path("target")
+        let attributes = [FileAttributeKey.posixPermissions: 0o600]
+        try FileManager.default.setAttributes(attributes, ofItemAtPath: target)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        for replaced in [path, target] {
+            #expect(throws: SocketError.system(call: "chmod", code: EPERM)) {
+                try StreamListener.setAccess(of: replaced, mode: 0o666, group: getgid())
+            }
+        }
+        let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
 }

@@ -232,4 +232,71 @@ struct FairTableTests {
         questions.end("a", "answered")
         #expect(owner == nil)
     }
+
+    @Test
+    @ServiceLoop
+    func `an answer for many callers is delivered in several turns of the loop`() async {
+        let now = Clock.now
+        let table = InFlight<String, String>(
+            .system,
+            work: ResolverLimits.inFlight,
+            waiting: ResolverLimits.waiting,
+            limit: .seconds(3_600)
+        )
+        var end: (@ServiceLoop (String) -> Void)?
+        let turns = LoopTurns()
+        for key in ["large", "small"] {
+            for number in 0..<(key == "large" ? 300 : 70) {
+                table.join(
+                    key,
+                    for: Self.client(UInt32(number % 4)),
+                    now: now,
+                    until: now + .seconds(60)
+                ) { _ in
+                    turns.note()
+                } _: { _, ends in
+                    let first = end
+                    end = {
+                        first?($0)
+                        ends($0)
+                    }
+                }
+            }
+        }
+        end?("answer")
+        await turns.reach(370)
+        // At first 64 of each answer, and then 64 in all.
+        #expect(turns.notes == [128, 64, 6, 64, 64, 44])
+    }
+}
+
+/// Numbers of events in each turn of the service loop that has any.
+@ServiceLoop
+final class LoopTurns {
+    private(set) var notes: [Int] = []
+    private var isNew = true
+    private var waiter: (total: Int, waiter: Waiter)?
+
+    func note() {
+        if isNew {
+            isNew = false
+            notes.append(0)
+        }
+        notes[notes.count - 1] += 1
+    }
+
+    /// Waits until `total` events were noted.
+    func reach(_ total: Int) async {
+        let waiter = Waiter()
+        self.waiter = (total, waiter)
+        turn()
+        _ = await waiter.wait(until: nil)
+    }
+
+    /// Ends a turn; the next one ends when the loop runs the queued job.
+    private func turn() {
+        isNew = true
+        if let waiter, notes.reduce(0, +) >= waiter.total { return waiter.waiter.resume(.ready) }
+        ServiceLoop.task { self.turn() }
+    }
 }

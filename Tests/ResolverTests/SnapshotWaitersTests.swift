@@ -132,6 +132,43 @@ struct SnapshotWaitersTests {
         #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 200 ms"))
         #expect(!story.contains("EDE 3"))
     }
+
+    @Test("a client has a limited number of waiting queries, answered in several turns")
+    @ServiceLoop
+    func limits() async throws {
+        let harness = try await harness()
+        let waiters = SnapshotWaiters(
+            ServeStale(Freshness().stale, cache: harness.cache),
+            clocks: harness.world.clocks,
+            limits: FairLimits(all: 400, perClient: 300, share: 64, grace: .seconds(1))
+        )
+        waiters.begin()
+        let client = ClientNetwork(of: try #require(IPAddress("192.0.2.1")), isProven: true)
+        let (now, end) = (harness.world.now, harness.world.now + .seconds(4))
+        var refused = 0
+        let turns = LoopTurns()
+        for number in 0..<500 {
+            let name = try Name("n\(number).example.com")
+            let waiting = waiters.add(
+                Query(question: Question(name: name, type: .a)),
+                nil,
+                of: client,
+                now: now,
+                firstBegan: now,
+                deadline: end
+            ) { resolution in
+                if resolution.isRefused { refused += 1 } else { turns.note() }
+            }
+            if let waiting { waiters.resolved(waiting, .evicted) }
+        }
+        #expect(waiters.count == 300)
+        #expect(refused == 200)
+        #expect(turns.notes.isEmpty)
+        waiters.end()
+        await turns.reach(300)
+        #expect(turns.notes == [64, 64, 64, 64, 44])
+        #expect(waiters.count == 0)
+    }
 }
 
 extension ResolverHarness {

@@ -16,6 +16,9 @@ package final class DatagramClient: DatagramReceiving {
 
     package var localAddress: SocketAddress? { socket?.localAddress }
 
+    /// True if a datagram that no call of `receive` has returned has arrived.
+    package var hasReceived: Bool { !datagrams.isEmpty }
+
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
 
     /// Waits for the next datagram.

@@ -167,6 +167,29 @@ struct SetupMachineTests {
         }
     }
 
+    @Test("the temporary file of a journal that was not completed is removed")
+    func unfinishedJournal() throws {
+        for next in ["apply", "revert", "apply again"] {
+            let root = try Self.root("plain")
+            let before = try root.image()
+            if next == "apply again" { #expect(try root.apply() == .applied) }
+            let whole = try root.image()
+            try root.write("{", to: SetupJournal.path + ".httpdnsctl-new", mode: 0o600)
+            switch next {
+            case "apply":
+                #expect(try root.apply() == .applied)
+                #expect(try root.revert() == .reverted)
+                #expect(try root.image() == before)
+            case "revert":
+                #expect(try root.revert() == .nothingToRevert)
+                #expect(try root.image() == before)
+            default:
+                #expect(try root.apply() == .unchanged)
+                #expect(try root.image() == whole)
+            }
+        }
+    }
+
     @Test("without force later changes of other programs are not overwritten")
     func changedSince() throws {
         let root = try Self.root("plain")

@@ -94,14 +94,18 @@ package struct ControlDispatcher: Sendable {
 
     /// Returns the message with the results of `read`, which runs as a job of the queue.
     private func message<Results: Encodable & Sendable>(
+        for peer: StreamConnection.Credentials,
         _ read: @Sendable @ServiceLoop () async throws -> Results
     ) async throws -> [UInt8] {
-        try await queue.run { try await Self.message(try await read()) }
+        try await queue.run(for: peer.uid) { try await Self.message(try await read()) }
     }
 
     /// Returns the message with one of several results.
-    private func part(_ results: some Encodable & Sendable) async throws -> [UInt8] {
-        try await queue.run { try await Self.message(results, continues: true) }
+    private func part(
+        _ results: some Encodable & Sendable,
+        for peer: StreamConnection.Credentials
+    ) async throws -> [UInt8] {
+        try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
     /// Executes a call.
@@ -135,18 +139,18 @@ package struct ControlDispatcher: Sendable {
         switch method {
         case .status:
             _ = try call.arguments(as: NoParameters.self)
-            return try await message { try await handler.status() }
+            return try await message(for: peer) { try await handler.status() }
         case .stats:
             let request = try call.arguments(as: StatsRequest.self)
             if let interval = try request.interval() {
                 try Self.allowMore(call)
                 try await handler.stats(every: interval) {
-                    try await sendMore(try await part($0))
+                    try await sendMore(try await part($0, for: peer))
                 }
             }
             let reset = request.reset ?? false
             if reset { try allowChange(call, by: peer) }
-            return try await message { try await handler.stats(reset: reset) }
+            return try await message(for: peer) { try await handler.stats(reset: reset) }
         case .flush:
             let request = try call.arguments(as: FlushRequest.self)
             let scope = try request.scope()
@@ -155,7 +159,7 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(reply)
         case .lookup:
             let request = try call.arguments(as: LookupRequest.self)
-            let reply = try await queue.run { try await handler.lookup(request) }
+            let reply = try await queue.run(for: peer.uid) { try await handler.lookup(request) }
             guard !reply.entries.isEmpty else {
                 let type = request.type.map { " " + $0 } ?? ""
                 throw MethodError.notFound(what: request.name + type)
@@ -175,7 +179,7 @@ package struct ControlDispatcher: Sendable {
                 return try await Self.message(try await handler.resolve(request, nil))
             }
             let last = try await handler.resolve(request) {
-                try await sendMore(try await part($0))
+                try await sendMore(try await part($0, for: peer))
             }
             return try await Self.message(last)
         case .dump:
@@ -183,39 +187,41 @@ package struct ControlDispatcher: Sendable {
             try Self.allowMore(call)
             try allowPrivacy(call, to: peer)
             let last = try await handler.dump {
-                try await sendMore(try await part($0))
+                try await sendMore(try await part($0, for: peer))
             }
             return try await Self.message(last)
         case .top:
             let (kind, count) = try call.arguments(as: TopRequest.self).selection()
             switch kind {
-            case .cost: return try await message { try await handler.topCost(count) }
+            case .cost: return try await message(for: peer) { try await handler.topCost(count) }
             case .slow:
                 try allowPrivacy(call, to: peer)
-                return try await message { try await handler.topSlow(count) }
+                return try await message(for: peer) { try await handler.topSlow(count) }
             case .names, .misses, .fallback, .clients:
                 try allowPrivacy(call, to: peer)
-                return try await message { try await handler.topQueries(kind, count: count) }
+                return try await message(for: peer) {
+                    try await handler.topQueries(kind, count: count)
+                }
             }
         case .watch:
             let request = try call.arguments(as: WatchRequest.self)
             try Self.allowMore(call)
             try allowPrivacy(call, to: peer)
             try await handler.watch(request) {
-                try await sendMore(try await part($0))
+                try await sendMore(try await part($0, for: peer))
             }
             return try await Self.message(WatchReply(queries: []))
         case .pause:
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.pause(subject)
-            logger.notice("\(change.subject): paused by an operator until resumed")
+            note(change, "paused by an operator until resumed")
             return try await Self.message(change)
         case .resume:
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.resume(subject)
-            logger.notice("\(change.subject): resumed by an operator")
+            note(change, "resumed by an operator")
             return try await Self.message(change)
         case .reload:
             _ = try call.arguments(as: NoParameters.self)
@@ -225,7 +231,7 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: CheckRequest.self)
             // The reply describes errors in files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
-            let reply = try await checks.run {
+            let reply = try await checks.run(for: peer.uid) {
                 // The server may have stopped while the check waited.
                 try Task.checkCancellation()
                 return try await handler.check(request)
@@ -235,7 +241,7 @@ package struct ControlDispatcher: Sendable {
             return try await inspection(by: method, call, from: peer)
         case .version:
             _ = try call.arguments(as: NoParameters.self)
-            return try await message { try await handler.version() }
+            return try await message(for: peer) { try await handler.version() }
         }
     }
 
@@ -247,7 +253,7 @@ package struct ControlDispatcher: Sendable {
         switch method {
         case .routes:
             let request = try call.arguments(as: RoutesRequest.self)
-            return try await message { try await handler.routes(request) }
+            return try await message(for: peer) { try await handler.routes(request) }
         case .logLevel:
             let request = try call.arguments(as: LogLevelRequest.self)
             if request.level != nil { try allowChange(call, by: peer) }
@@ -256,7 +262,7 @@ package struct ControlDispatcher: Sendable {
             _ = try call.arguments(as: NoParameters.self)
             // Settings contain names of files and hosts.
             try allowPrivacy(call, to: peer)
-            return try await message { try await handler.settings() }
+            return try await message(for: peer) { try await handler.settings() }
         }
     }
 
@@ -304,6 +310,11 @@ package struct ControlDispatcher: Sendable {
     ) throws(MethodError) {
         try allow(call, by: peer, "making changes")
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
+    }
+
+    /// Logs a pause or its end; the fields make the log limit apply.
+    private func note(_ change: PauseReply, _ text: String) {
+        logger.notice("\(change.subject): \(text)", metadata: ["server": "\(change.subject)"])
     }
 
     /// Checks the permission to see the queries of clients.

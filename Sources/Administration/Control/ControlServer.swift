@@ -162,7 +162,7 @@ package final class ControlServer {
         while true {
             while let message = try decoder.next() {
                 arrival = nil
-                let call = try await dispatcher.queue.run {
+                let call = try await dispatcher.queue.run(for: peer.uid) {
                     try await offLoop { try Call(message: message) }
                 }
                 try await answer(call, from: peer, on: connection)

@@ -7,6 +7,9 @@ internal import Net
 /// a request.
 @ServiceLoop
 final class ScrapeRenderer {
+    /// Common user of all scrapes, because HTTP clients have no user ID.
+    private static let user: UInt32 = 0
+
     private let report: @ServiceLoop () -> MetricsReport
     private let queue: ManagementQueue
 
@@ -22,14 +25,14 @@ final class ScrapeRenderer {
     }
 
     func request(_ head: ArraySlice<UInt8>) async -> ScrapeRequest {
-        await queue.run { ScrapeRequest(head) }
+        await queue.run(for: Self.user) { ScrapeRequest(head) }
     }
 
     /// Returns the metrics text.
     func body(_ form: Exposition.Form) async -> [UInt8] {
         if let shared = pending[form] { return await shared.value }
         let scrape = ServiceLoop.task { [self] in
-            await queue.run {
+            await queue.run(for: Self.user) {
                 pending[form] = nil
                 let report = report()
                 return await offLoop { report.octets(form) }

@@ -45,6 +45,9 @@ int datagrams_raise_buffers(int fd, int octets);
 /// Returns 0 or a negated errno; after an error the socket is still open.
 int datagrams_replace_with_null(int fd);
 
+/// Returns 1 if a datagram is in the socket's buffer, 0 otherwise.
+int datagrams_are_unread(int fd);
+
 /// Returns the number of processors available to this process, at least 1.
 int processors_allowed(void);
 

@@ -32,5 +32,10 @@ int linux_close_process(void);
 /// starts later. Ambient capabilities are dropped with the permitted ones: capset(2).
 int linux_drop_capabilities(void);
 
+/// Sets the mode and, unless it is (gid_t)-1, the group of the socket file at a path that this
+/// process has just bound. Does not follow a link, and refuses a file that this process has not
+/// made, because the owner of the directory may have replaced it. Returns 0, or -1 with errno set.
+int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
+
 /// Returns the credentials of the peer of a Unix stream socket: SO_PEERCRED.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);

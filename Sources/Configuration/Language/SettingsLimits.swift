@@ -39,7 +39,12 @@ enum SettingsLimits {
     /// Maximum lifetime of a server list from a vendor.
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
 
-    static let concurrentCalls = 1...1024
+    static let concurrentCalls = 1...128
+
+    /// Calls in flight of all vendors together.
+    ///
+    /// A hedged call has two transfers of about 42 KiB: together 11 MiB of `MemoryMax`.
+    static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
 

@@ -42,7 +42,9 @@ package struct VendorSettings: Sendable, Equatable {
     package var proxy: SocketAddress?
 
     /// Maximum calls in flight; further names wait.
-    package var concurrentCalls = 32
+    package var concurrentCalls = Self.standardConcurrentCalls
+
+    static let standardConcurrentCalls = 32
 
     /// Maximum calls per second; nil for no limit.
     package var callsPerSecond: Int?

@@ -175,7 +175,8 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            Maximum number of calls in flight. Further names wait. Clients are served in \
+            Maximum number of calls in flight. Further names wait. All vendors together may have \
+            128, or the default for each. Clients are served in \
             round-robin order. One client can use half of the calls, and the next client half of \
             the others.
             """
@@ -257,6 +258,26 @@ extension Settings {
                 reading.warn(reading.place(of: path), "no route names the vendor `\(vendor.name)`")
             }
         }
+        checkConcurrentCalls(&reading)
+    }
+
+    /// Checks the sum of `concurrent-calls`, because each call takes memory.
+    ///
+    /// Any number of vendors may have the default.
+    private func checkConcurrentCalls(_ reading: inout SettingsReading) {
+        let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
+        let most = SettingsLimits.concurrentCallsTogether
+        let largest = vendors.indices.max {
+            vendors[$0].concurrentCalls < vendors[$1].concurrentCalls
+        }
+        guard sum > most, let largest,
+            vendors[largest].concurrentCalls > VendorSettings.standardConcurrentCalls
+        else { return }
+        reading.report(
+            reading.place(of: "vendors[\(largest)].concurrent-calls"),
+            "the vendors' `concurrent-calls` are \(sum) together; the maximum is \(most)",
+            hint: "reduce them, because each call takes memory, which the service limits"
+        )
     }
 }
 

@@ -31,6 +31,27 @@ final class SelfCheck {
         let query: SelfCheckQuery
         let batches: [UInt64]
 
+        /// Sockets with unread datagrams during the check, and their `batches` at that time.
+        var unread: [(socket: DatagramListener, batches: UInt64)] = []
+
+        /// Notes the sockets with unread datagrams.
+        mutating func noteUnread() {
+            unread = listeners.datagrams.filter(\.hasUnreadDatagrams).map {
+                ($0, $0.batches.load(ordering: .relaxed))
+            }
+        }
+
+        /// True if the worker of a socket hangs: since ``noteUnread()`` it has received nothing,
+        /// although the socket has had datagrams at the start and at the end.
+        ///
+        /// A worker under load receives all the time. Therefore progress of another socket does not
+        /// count for this one.
+        var hasHungWorker: Bool {
+            unread.contains { socket, before in
+                socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
+            }
+        }
+
         /// True if the daemon has received other queries on a socket since the start of the check.
         ///
         /// The queries of one client all arrive on one of the sockets of an address.
@@ -39,6 +60,10 @@ final class SelfCheck {
         /// the number of datagrams that this check can send, other queries arrived. The factor 2 is
         /// a margin.
         var showsProgress: Bool {
+            !hasHungWorker && hasReceivedOthers
+        }
+
+        private var hasReceivedOthers: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
                 return now - before > UInt64(2 * SelfCheck.mostQuestions * SelfCheck.attempts)
@@ -97,10 +122,11 @@ final class SelfCheck {
         defer { for check in checks { check.query.close() } }
 
         var end = clocks.now()
-        for _ in 0..<Self.attempts where !checks.allSatisfy({ $0.query.isAnswered }) {
+        for attempt in 0..<Self.attempts where !checks.allSatisfy({ $0.query.isAnswered }) {
             end += time / Self.attempts
             for check in checks { check.query.ask() }
             for check in checks { await check.query.wait(until: end, clocks) }
+            if attempt == 0 { for index in checks.indices { checks[index].noteUnread() } }
             if Task.isCancelled { return false }
         }
         return checks.map { note($0, time) }.allSatisfy { $0 }

@@ -31,9 +31,17 @@ package final class MissQueue: Sendable {
         /// Health check queries, which a flood must not delay.
         var own: [Miss] = []
 
-        var refreshes: [Query] = []
+        var refreshes: ArraySlice<Query> = []
 
         var isEmpty: Bool { misses.count == 0 && own.isEmpty && refreshes.isEmpty }
+
+        /// Removes the next refreshes.
+        mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Query> {
+            let next = refreshes.prefix(limit)
+            refreshes.removeFirst(next.count)
+            if refreshes.isEmpty { refreshes = [] }
+            return next
+        }
 
         /// Queues a miss; returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
@@ -72,10 +80,10 @@ package final class MissQueue: Sendable {
     /// Maximum number of queued health check queries; one check sends fewer.
     private static let ownLimit = 256
 
-    /// Maximum number of misses handled in one turn of the service loop.
+    /// Maximum number of misses, and of refreshes, handled in one turn of the service loop.
     ///
-    /// Then the loop serves sockets, timers and control calls before it handles further misses.
-    private static let row = 64
+    /// Then the loop serves sockets, timers and control calls before it handles further ones.
+    static let row = 64
 
     /// Misses dropped because the queue was full.
     package let dropped = Atomic<UInt64>(0)
@@ -100,13 +108,11 @@ package final class MissQueue: Sendable {
         while handleRow() {}
     }
 
-    /// Handles the refreshes and the next misses; returns true if more are queued.
+    /// Handles the next refreshes and misses; returns true if more are queued.
     @ServiceLoop
-    private func handleRow() -> Bool {
+    func handleRow() -> Bool {
         let (misses, refreshes) = waiting.withLock { waiting in
-            let refreshes = waiting.refreshes
-            waiting.refreshes = []
-            return (waiting.next(Self.row), refreshes)
+            (waiting.next(Self.row), waiting.nextRefreshes(Self.row))
         }
         for query in refreshes { refresh(query) }
         for miss in misses { handler(miss) }

@@ -64,6 +64,9 @@ package final class DatagramListener: Sendable {
         try Self.prepare(owned, for: address)
     }
 
+    /// True if the socket has received datagrams that no worker has read.
+    package var hasUnreadDatagrams: Bool { datagrams_are_unread(owned.raw) == 1 }
+
     /// Wakes the thread that waits in `DatagramBatch.receive`; the socket receives nothing
     /// afterwards.
     ///

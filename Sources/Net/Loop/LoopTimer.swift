@@ -43,6 +43,22 @@ private final class TimerQueue {
     /// Instant to which the source is armed, nil if it is disarmed.
     private var armed: Instant?
 
+    /// Delay from which on the loop counts as late; far above the delay of an idle loop.
+    private static let lateness: Duration = .milliseconds(1)
+
+    /// Progress of late timers.
+    private enum Phase {
+        case idle
+
+        /// The sources that were pending at this instant go first.
+        case sources(Instant)
+
+        /// The queued jobs go first.
+        case jobs
+    }
+
+    private var phase = Phase.idle
+
     // SAFETY: made once, used on the loop only, never freed.
     private let source: OpaquePointer
 
@@ -86,15 +102,36 @@ private final class TimerQueue {
         sink(index)
     }
 
-    /// Runs the actions of all timers that are due.
+    /// Runs the due timers; if the loop is late, first lets it read what the sockets have received.
+    ///
+    /// A late loop has unread replies in the buffers of its sockets. A deadline that ran before them
+    /// would blame a server for the loop's own delay. Therefore late timers wait for one round: the
+    /// source becomes pending again behind all sources that are pending now, and the timers run
+    /// after the tasks that these sources resume.
+    private func fire() {
+        armed = nil
+        switch phase {
+        case .idle:
+            let now = Clock.now
+            guard let first = heap.first?.deadline, first <= now else { return arm() }
+            guard now - first >= Self.lateness else { return run(dueBy: now) }
+            phase = .sources(now)
+            arm()
+        case .sources(let due):
+            phase = .jobs
+            ServiceLoop.task { self.run(dueBy: due) }
+        case .jobs: break
+        }
+    }
+
+    /// Runs the actions of all timers that were due at `due`.
     ///
     /// Runs at most as many as were pending at its start, so an action that sets a timer in the
     /// past does not block the loop. Timers cancelled by an action do not run.
-    private func fire() {
-        armed = nil
-        let now = Clock.now
+    private func run(dueBy due: Instant) {
+        phase = .idle
         for _ in 0..<heap.count {
-            guard let first = heap.first, first.deadline <= now else { break }
+            guard let first = heap.first, first.deadline <= due else { break }
             remove(first)
             first.action()
         }

@@ -52,7 +52,7 @@ package final class StreamListener {
     ///
     /// Replaces the socket file of a process that has ended. Does not replace a socket with a
     /// listening process or a file of another type. Sets mode and group before a client can
-    /// connect.
+    /// connect, of the socket file only: the owner of the directory may replace it by a link.
     ///
     /// - Parameters:
     ///   - mode: permissions of the file; write permission allows clients to connect.
@@ -68,18 +68,12 @@ package final class StreamListener {
         }
         guard error == 0 else { throw .system(call: "bind", code: error) }
         do throws(SocketError) {
-            // Only if needed: the system call filter of the unit may forbid chown(2).
-            if let group, Self.status(of: path)?.st_gid != group {
-                // SAFETY: the path is a text that ends with NUL.
-                guard unsafe chown(path, uid_t.max, group) == 0 else { throw .last("chown") }
-            }
-            // SAFETY: as above.
-            guard unsafe chmod(path, mode) == 0 else { throw .last("chmod") }
+            try Self.setAccess(of: path, mode: mode, group: group)
             guard listen(descriptor.raw, Self.backlog) == 0 else { throw .last("listen") }
             endpoint = try Endpoint(descriptor, writes: false)
             file = Self.status(of: path).map { (path: path, device: $0.st_dev, inode: $0.st_ino) }
         } catch {
-            // SAFETY: as above.
+            // SAFETY: the path is a text that ends with NUL.
             unsafe unlink(path)
             throw error
         }
@@ -153,6 +147,20 @@ package final class StreamListener {
     }
 
     // MARK: - Files
+
+    /// Sets mode and group of a socket file of this process.
+    ///
+    /// - Throws: `SocketError.system` with EPERM for a link, or a file that is not its own socket.
+    static func setAccess(
+        of path: String,
+        mode: UInt32,
+        group: UInt32?
+    ) throws(SocketError) {
+        // SAFETY: the path is a text that ends with NUL.
+        guard unsafe linux_set_socket_file(path, mode, group ?? .max) == 0 else {
+            throw .last("chmod")
+        }
+    }
 
     /// Removes a socket file without a listening process.
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {

@@ -102,6 +102,11 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Number of evicted entries.
     private var evictions: UInt64 = 0
 
+    /// Callers with a known outcome that later turns of the service loop complete.
+    ///
+    /// A task is queued if and only if a list is in it.
+    private var unfinished: [(waiters: ArraySlice<Waiter>, outcome: (Waiter) -> Outcome)] = []
+
     private var places: FairTable<Work>
     private var seats: FairTable<Waiter>
 
@@ -174,15 +179,51 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         work.signal.finish()
         let waiters = work.waiters
         work.waiters = []
-        for waiter in waiters where !waiter.isOver {
-            seats.remove(waiter)
-            waiter.complete(.value(value, wasMerged: waiter.wasMerged))
-        }
+        complete(waiters[...]) { .value(value, wasMerged: $0.wasMerged) }
     }
 
     private func finish(_ work: Work) {
         places.remove(work)
         running[work.key] = nil
+    }
+
+    // MARK: - Completing callers
+
+    /// Maximum number of callers of one outcome that are completed in one turn of the service loop.
+    ///
+    /// Each completion renders and sends a reply, and one client can have thousands of callers.
+    static var completedTogether: Int { 64 }
+
+    /// Completes the callers that are not complete yet, those beyond the first few in later turns.
+    private func complete(
+        _ waiters: ArraySlice<Waiter>,
+        with outcome: @escaping (Waiter) -> Outcome
+    ) {
+        completeFirst(of: waiters, with: outcome)
+        let rest = waiters.dropFirst(Self.completedTogether)
+        guard !rest.isEmpty else { return }
+        unfinished.append((rest, outcome))
+        if unfinished.count == 1 { ServiceLoop.task { [self] in completeNext() } }
+    }
+
+    /// Completes the next callers of `unfinished`; its lists take turns.
+    private func completeNext() {
+        let (waiters, outcome) = unfinished.removeFirst()
+        let rest = waiters.dropFirst(Self.completedTogether)
+        if !rest.isEmpty { unfinished.append((rest, outcome)) }
+        let continues = !unfinished.isEmpty
+        completeFirst(of: waiters, with: outcome)
+        if continues { ServiceLoop.task { [self] in completeNext() } }
+    }
+
+    private func completeFirst(
+        of waiters: ArraySlice<Waiter>,
+        with outcome: (Waiter) -> Outcome
+    ) {
+        for waiter in waiters.prefix(Self.completedTogether) {
+            seats.remove(waiter)
+            waiter.complete(outcome(waiter))
+        }
     }
 
     // MARK: - Making room
@@ -232,7 +273,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private func evict(_ waiters: [Waiter]) {
         for waiter in waiters { seats.remove(waiter) }
-        for waiter in waiters { waiter.complete(.evicted) }
+        complete(waiters[...]) { _ in .evicted }
     }
 
     // MARK: - Deadlines
@@ -264,6 +305,6 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for work in endless { work.signal.cancel() }
-        for waiter in late { waiter.complete(.late) }
+        complete(late[...]) { _ in .late }
     }
 }

@@ -1,46 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
+internal import DNSWire
 package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
 /// A client gets the answer of the snapshot as soon as the entry is loaded.  It gets a failure only
-/// at its deadline, or if the snapshot has no answer.
+/// at its deadline, or if the snapshot has no answer.  The limits of waiting queries apply
+/// (``ResolverLimits/waiting``), because a query waits here longer than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
     /// A waiting client and its query.
-    private struct Client {
-        let query: Query
-        let match: RouteTable.Match?
+    final class Waiting: FairEntry {
+        fileprivate let query: Query
+        fileprivate let match: RouteTable.Match?
+        let client: ClientNetwork?
+
+        let began: Instant
 
         /// Start of the first query for this name; the wait before a stale answer counts from here.
-        let began: Instant
-        let deadline: Instant
-        let completion: Resolver.Completion
+        fileprivate let firstBegan: Instant
+        fileprivate let deadline: Instant
+
+        var isOver = false
+        var line: FairLine<Waiting>?
 
         /// The snapshot's answer, and the time at which the client gets it.
-        var restored: (answer: ServeStale.LastResort, due: Instant)?
+        fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
-        var failure: Resolution?
+        fileprivate var failure: Resolution?
+
+        /// Released when called: the table keeps the entry for a while.
+        private var completion: Resolver.Completion?
+
+        fileprivate init(
+            _ query: Query,
+            _ match: RouteTable.Match?,
+            of client: ClientNetwork?,
+            now: Instant,
+            firstBegan: Instant,
+            deadline: Instant,
+            _ completion: @escaping Resolver.Completion
+        ) {
+            self.query = query
+            self.match = match
+            self.client = client
+            began = now
+            self.firstBegan = firstBegan
+            self.deadline = deadline
+            self.completion = completion
+        }
+
+        /// Time at which the client gets an answer even if nothing changes; nil if it waits for its
+        /// resolution.
+        fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
+
+        fileprivate func complete(_ resolution: Resolution) {
+            let completion = completion
+            self.completion = nil
+            completion?(resolution)
+        }
     }
 
     private let serveStale: ServeStale
     private let clocks: Clocks
-    private var clients: [Int: Client] = [:]
-    private var last = 0
+    private var table: FairTable<Waiting>
+
+    /// The waiting clients in order of arrival; clients that were answered are removed lazily.
+    private var clients: [Waiting] = []
+
+    /// Clients that the current check of the cache has not reached; empty if none is in progress.
+    private var unchecked: ArraySlice<Waiting> = []
+
+    /// True if the cache must be checked again after the current check.
+    private var checksAgain = false
 
     /// Start of the loading; nil if no snapshot is being loaded.
     private var began: Instant?
 
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.look() }
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.check() }
 
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    init(_ serveStale: ServeStale, clocks: Clocks) {
+    /// Minimum interval between two checks, so that many deadlines share one.
+    static let grain: Duration = .milliseconds(20)
+
+    /// Maximum number of clients that are checked in one turn of the service loop.
+    static let checkedTogether = 64
+
+    init(
+        _ serveStale: ServeStale,
+        clocks: Clocks,
+        limits: FairLimits = ResolverLimits.waiting
+    ) {
         self.serveStale = serveStale
         self.clocks = clocks
+        table = FairTable(limits)
     }
+
+    /// Number of waiting clients.
+    var count: Int { table.count }
 
     var isLoading: Bool { began != nil }
 
@@ -55,76 +115,119 @@ package final class SnapshotWaiters {
     /// Marks the end of the loading, successful or not, and answers the waiting clients.
     package func end() {
         began = nil
-        look()
+        check()
     }
 
+    /// Adds a client; returns nil if the client was refused, after calling `completion`.
+    ///
+    /// - Parameters:
+    ///   - client: the client that the query counts against; nil for the daemon itself.
+    ///   - firstBegan: start of the first query for this name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
-        began: Instant,
+        of client: ClientNetwork?,
+        now: Instant,
+        firstBegan: Instant,
         deadline: Instant,
         _ completion: @escaping Resolver.Completion
-    ) -> Int {
-        last += 1
-        clients[last] = Client(
-            query: query,
-            match: match,
-            began: began,
+    ) -> Waiting? {
+        admission: while true {
+            switch table.admission(of: client, now: now) {
+            case .accepted: break admission
+            case .refused:
+                completion(.refused)
+                return nil
+            case .replaces(let other): answer(other, .evicted)
+            }
+        }
+        let waiting = Waiting(
+            query,
+            match,
+            of: client,
+            now: now,
+            firstBegan: firstBegan,
             deadline: deadline,
-            completion: completion
+            completion
         )
-        alarm.bring(forward: clocks.now() + Self.interval)
-        return last
+        table.add(waiting)
+        if clients.count >= 2 * table.count + 64 { clients.removeAll(where: \.isOver) }
+        clients.append(waiting)
+        alarm.bring(forward: now + Self.interval)
+        return waiting
     }
 
     /// Takes the result of resolving for a client; ignored if the client has been answered.
-    func resolved(_ number: Int, _ resolution: Resolution) {
-        guard let client = clients[number] else { return }
-        if let restored = client.restored {
-            return answer(number, restored.answer.unless(resolution))
+    func resolved(_ waiting: Waiting, _ resolution: Resolution) {
+        guard !waiting.isOver else { return }
+        if let restored = waiting.restored {
+            return answer(waiting, restored.answer.unless(resolution))
         }
-        guard resolution.isFailure else { return answer(number, resolution) }
-        clients[number]?.failure = resolution
-        look(number, now: clocks.now())
-        setAlarm()
+        guard resolution.isFailure else { return answer(waiting, resolution) }
+        waiting.failure = resolution
+        check(waiting, now: clocks.now())
+        if !waiting.isOver, let due = waiting.due { alarm.bring(forward: due) }
     }
 
     // MARK: - Checking the cache
 
-    private func look() {
+    /// Starts a check of the cache for all clients.
+    private func check() {
+        guard unchecked.isEmpty else {
+            checksAgain = true
+            return
+        }
+        clients.removeAll(where: \.isOver)
+        unchecked = clients[...]
+        checkNext()
+    }
+
+    /// Checks the next clients, and the others in later turns of the service loop.
+    private func checkNext() {
         let now = clocks.now()
-        for number in clients.keys.sorted() { look(number, now: now) }
+        let next = unchecked.prefix(Self.checkedTogether)
+        unchecked = unchecked.dropFirst(Self.checkedTogether)
+        for waiting in next { check(waiting, now: now) }
+        guard unchecked.isEmpty else {
+            ServiceLoop.task { [self] in checkNext() }
+            return
+        }
+        unchecked = []
+        if checksAgain {
+            checksAgain = false
+            ServiceLoop.task { [self] in check() }
+        }
         setAlarm()
     }
 
     /// Answers a client if the cache now has its answer, or if nothing is left to wait for.
-    private func look(_ number: Int, now: Instant) {
-        guard var client = clients[number] else { return }
-        if client.restored == nil,
-            let found = serveStale.lastResort(client.query, client.match, now: now)
+    private func check(_ waiting: Waiting, now: Instant) {
+        guard !waiting.isOver else { return }
+        if waiting.restored == nil,
+            let found = serveStale.lastResort(waiting.query, waiting.match, now: now)
         {
-            client.restored = (found, found.delay.map { client.began + $0 } ?? now)
-            clients[number] = client
+            waiting.restored = (found, found.delay.map { waiting.firstBegan + $0 } ?? now)
         }
-        if let restored = client.restored {
-            let isDue = restored.due <= now || client.failure != nil
-            if isDue { answer(number, restored.answer.resolution) }
-        } else if let failure = client.failure, !isLoading || client.deadline <= now {
-            answer(number, failure)
+        if let restored = waiting.restored {
+            let isDue = restored.due <= now || waiting.failure != nil
+            if isDue { answer(waiting, restored.answer.resolution) }
+        } else if let failure = waiting.failure, !isLoading || waiting.deadline <= now {
+            answer(waiting, failure)
         }
     }
 
-    private func answer(_ number: Int, _ resolution: Resolution) {
-        clients.removeValue(forKey: number)?.completion(resolution)
+    private func answer(_ waiting: Waiting, _ resolution: Resolution) {
+        table.remove(waiting)
+        waiting.complete(resolution)
     }
 
     private func setAlarm() {
-        guard !clients.isEmpty else { return alarm.set(nil) }
-        var next: Instant? = isLoading ? clocks.now() + Self.interval : nil
-        for client in clients.values {
-            let due = client.restored?.due ?? (client.failure == nil ? nil : client.deadline)
-            if let due { next = min(next ?? due, due) }
+        let now = clocks.now()
+        var next: Instant?
+        for waiting in clients where !waiting.isOver {
+            if isLoading { next = min(next ?? now + Self.interval, now + Self.interval) }
+            if let due = waiting.due { next = min(next ?? due, due) }
         }
-        alarm.set(next)
+        alarm.set(next.map { max($0, now + Self.grain) })
     }
 }

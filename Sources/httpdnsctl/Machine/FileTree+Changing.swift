@@ -38,6 +38,11 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
+    /// Returns true if an interrupted run, or one in progress, left its temporary file.
+    func hasLeftover(of path: String) -> Bool {
+        status(path + Self.temporary, follows: false) != nil
+    }
+
     /// Removes the temporary file of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
         // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.

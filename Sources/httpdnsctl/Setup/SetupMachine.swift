@@ -40,6 +40,7 @@ struct SetupMachine {
             isDone = false
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
+        try removeLeftovers()
         // Correct files are not enough: the service may not be notified, or another program may
         // interfere.
         if isDone, fault(in: plan) == nil { return .unchanged }
@@ -116,6 +117,7 @@ struct SetupMachine {
     // MARK: - Reverting
 
     func revert(force: Bool) throws(Failure) -> Result {
+        try removeLeftovers()
         guard let journal = try SetupJournal.read(from: tree, ignoringDamage: force) else {
             return try restoreDefaults(force: force)
         }
@@ -184,6 +186,21 @@ struct SetupMachine {
     }
 
     // MARK: - Details
+
+    /// Removes the temporary file of a journal that an interrupted run did not complete, and its
+    /// directory if nothing else is in it.
+    ///
+    /// The journal is written before the first change, so the run has changed nothing else. A run
+    /// in progress holds the lock, and keeps its file.
+    private func removeLeftovers() throws(Failure) {
+        let directory = FileTree.directory(of: SetupJournal.path)
+        let paths = [SetupJournal.path, SetupJournal.damagedPath]
+        guard paths.contains(where: tree.hasLeftover) else { return }
+        try tree.locked(directory) { () throws(Failure) in
+            for path in paths { try tree.removeLeftover(of: path) }
+        }
+        try tree.removeDirectory(directory)
+    }
 
     private func checkWritable(_ path: String) throws(Failure) {
         do throws(Failure) {

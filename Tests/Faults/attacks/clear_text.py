@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client queries names that no resolver answers, to make the daemon avoid its encrypted upstream."""
+import contextlib
+import select
 import socket
 import tempfile
 import threading
@@ -18,6 +20,8 @@ CLOCK = threading.Event()
 SETTINGS = """
 listen: [127.0.0.1:{port}]
 control: {socket: {directory}/control.sock}
+allow: [127.0.0.0/8, 10.99.0.0/24]
+rate-limit: "off"
 upstreams:
   - {name: dot, url: "tls://dns.example:DOT", addresses: [127.0.0.1], ca-file: CERTIFICATE}
   - {name: isp, url: "udp://127.0.0.1:PLAIN"}
@@ -30,14 +34,49 @@ def settings(dot, plain):
     return text.replace("CERTIFICATE", dot.certificate)
 
 
-def in_the_clear(programs, server, burst, pause, seconds):
+# Connections of each overloading client, and queries that it pipelines on each of them.
+CONNECTIONS, QUERIES = 120, 200
+
+
+def overload(port, source):
+    """Pipelines a cached name on many TCP connections, reads all replies, and reconnects if cut off."""
+    queries = b"".join(common.framed(common.query("cached.example", ident)) for ident in range(QUERIES))
+    unsent = {}
+    while True:
+        with contextlib.suppress(OSError):
+            while len(unsent) < CONNECTIONS:
+                client = common.connect(port, source)
+                client.setblocking(False)
+                unsent[client] = b""
+        readable, writable, _ = select.select(list(unsent), list(unsent), [], 1)
+        for client in {*readable, *writable}:
+            try:
+                if client in readable and not client.recv(1 << 20):
+                    raise ConnectionResetError
+                if client in writable:
+                    unsent[client] = unsent[client] or queries
+                    unsent[client] = unsent[client][client.send(unsent[client]):]
+            except BlockingIOError:
+                pass
+            except OSError:
+                del unsent[client]
+                client.close()
+
+
+def in_the_clear(programs, server, burst, pause, seconds, sources=()):
     """Sends `burst` queries for dead names every `pause` seconds, and five queries for other names a second.
+
+    Clients at the addresses in `sources` overload the server meanwhile. It may then answer late, and the upstream
+    too, because they share the processors: only a name in the clear breaks the promise.
 
     Returns how many of the other names the plain upstream saw, and their number.
     """
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             common.EncryptedUpstream(directory) as dot, common.PlainUpstream() as plain, \
-            common.Server(programs, server, settings(dot, plain)) as victim:
+            common.Server(programs, server, settings(dot, plain)) as victim, contextlib.ExitStack() as stack:
+        common.ask_udp(victim.port, "cached.example")
+        for source in sources:
+            stack.enter_context(common.attacking(lambda source=source: overload(victim.port, source)))
         end = time.monotonic() + seconds
 
         def attack():
@@ -63,12 +102,14 @@ def in_the_clear(programs, server, burst, pause, seconds):
 
 
 def run(programs, server):
-    """Returns the other names that the plain upstream saw under both rates."""
+    """Returns the other names that the plain upstream saw under both rates, and under the first with overload."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
+    loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])
     figure = (f"{steady[0]} of {steady[1]} names in the clear at 10 dead names a second, "
-              f"{page[0]} of {page[1]} at four every 4 s")
-    return figure, steady[0] + page[0] == 0
+              f"{page[0]} of {page[1]} at four every 4 s, "
+              f"{loaded[0]} of {loaded[1]} at 10 a second with pipelining clients")
+    return figure, steady[0] + page[0] + loaded[0] == 0
 
 
 if __name__ == "__main__":
