@@ -12,7 +12,7 @@ enum Completions {
 
     static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
 
-    /// Vendors and upstreams of the running daemon; empty if it does not answer within a second.
+    /// Vendors and upstreams; empty if the daemon does not answer within 1 s.
     static var servers: [String] {
         guard let status = status() else { return [] }
         return status.vendors.map(\.name) + status.upstreams.map(\.name)

@@ -5,7 +5,7 @@ struct Table {
     struct Column {
         let title: String
 
-        /// True for right-aligned numbers.
+        /// Right-aligned.
         let isNumeric: Bool
     }
 
@@ -24,12 +24,12 @@ struct Table {
 
     private let columns: [Column]
 
-    /// Rows, each with the lines below it.
+    /// Rows, each with the lines below the row.
     private var rows: [(cells: [Cell], notes: [String])] = []
 
     // MARK: - Making
 
-    /// Creates an empty table; the prefix `>` of a title marks a numeric column.
+    /// The prefix `>` of a title marks a numeric column.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasPrefix(">")
@@ -49,7 +49,7 @@ struct Table {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Returns the lines of the table, each with a line feed; empty without rows.
+    /// Returns the lines, each with a line feed; empty without rows.
     func text(_ palette: Palette) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = columns.indices.map { column in
@@ -77,7 +77,7 @@ struct Table {
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Cells are aligned with their titles while they fit, then placed one after the other.
+            // Cells are aligned with their titles while they fit, then follow each other.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -87,7 +87,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // The last text wraps in its column, if its words fit there.
+            // The last text wraps inside its column if its words fit.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {

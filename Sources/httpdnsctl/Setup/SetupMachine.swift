@@ -6,28 +6,27 @@ extension FileState {
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
-/// Machine on which a setup is applied or reverted.
 struct SetupMachine {
     let tree: FileTree
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Time limit of a command; services restart within a second or two.
+    /// Time limit of a command; services restart within 2 s.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
-        /// Defaults replaced the files, because no setup journal contains their original contents.
+        /// Defaults replaced the files, because no journal contains the originals.
         case defaultsRestored = "defaults-restored"
     }
 
     // MARK: - Applying
 
-    /// Applies a plan.
+    /// Applies a plan; after a failure, restores all files.
     ///
-    /// The journal preserves the state before the first setup; later setups extend it. After a
-    /// failure, all files are restored. With `force`, a damaged journal is renamed and not used.
+    /// The journal preserves the state before the first setup. With `force`, a damaged journal is
+    /// renamed and not used.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -40,8 +39,7 @@ struct SetupMachine {
             isDone = false
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
-        // Correct files are not enough: the service may not be notified, or another program may
-        // interfere.
+        // The service may not know the files, or another program may interfere.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -90,7 +88,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns the journal of a plan, merged with an earlier journal.
+    /// Merges the journal of a plan with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal
@@ -100,7 +98,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Files that only the earlier plan changed are restored.
+        // Restores files that only the earlier plan changed.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -132,7 +130,7 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Replaces the files of a setup whose journal is lost or damaged.
+    /// Replaces the files of a setup without a usable journal.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
@@ -164,7 +162,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // A service that cannot be notified will read the files when it starts.
+        // A service that is not notified reads the files at its next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -197,7 +195,7 @@ struct SetupMachine {
         }
     }
 
-    /// Checks that the files that differ from their originals, and the journal, can be replaced.
+    /// Throws if a changed file or the journal cannot be replaced.
     private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.before {
             try checkWritable(entry.path)
@@ -212,10 +210,10 @@ struct SetupMachine {
         }
     }
 
-    /// Notifies the services of a plan's changes, and checks the effective nameserver.
+    /// Notifies the services, and checks the effective nameserver.
     ///
-    /// resolvconf also runs hooks of other packages: the failure of a hook does not matter if the
-    /// resulting file is correct.
+    /// resolvconf also runs hooks of other packages. A failed hook is ignored if the file is
+    /// correct.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)
@@ -226,8 +224,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Returns the reason why programs would not use the daemon after the changes; nil if they
-    /// would, or for a machine image.
+    /// Returns why programs would not use the daemon; nil if they would, or for an image.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -245,7 +242,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// Runs commands on this machine; a machine image has no services.
+    /// Runs commands on this machine; an image has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {
