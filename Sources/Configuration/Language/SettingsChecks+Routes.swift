@@ -64,7 +64,7 @@ extension Settings {
         }
     }
 
-    /// Checks that each exception is below a domain of the route, and is not one of its domains.
+    /// Checks that each exception is below a domain of the route.
     private func checkExceptions(
         of route: RouteSettings,
         _ path: String,

@@ -10,14 +10,14 @@ protocol SettingsEntry: Sendable {
     var name: String { get }
 }
 
-/// Named entry in a mapping of the settings, with options that depend on its kind: a vendor.
+/// Named entry with options that depend on its kind: a vendor.
 protocol SettingsNamedEntry: Sendable {
-    /// Returns the options of the entry at `node`.
+    /// Options of the entry at `node`.
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns the reason why `node` of a later file cannot extend this entry; nil if it can.
+    /// Returns why `node` of a later file cannot extend this entry; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     /// One entry of each kind, for the manual.
@@ -31,7 +31,7 @@ protocol SettingsNamedEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes an option that is a mapping of named entries; a later file extends existing entries.
+    /// Makes a mapping of named entries; a later file extends existing entries.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -90,10 +90,10 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option that is a list of entries; a later file appends to the list.
+    /// Makes a list of entries, to which a later file appends.
     ///
-    /// An empty list removes the entries of earlier files. An entry with an existing name extends
-    /// that entry. `live` entries are active in the manual.
+    /// An empty list removes earlier entries. An entry with an existing name extends that entry.
+    /// `live` entries are active in the manual.
     static func list<Entry: SettingsEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,

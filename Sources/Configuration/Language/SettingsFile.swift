@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Settings file or drop-in.
 struct SettingsFile: Sendable {
-    /// Path on the command line, or path of the drop-in below it.
+    /// Path on the command line, or path of the drop-in.
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
@@ -66,8 +65,7 @@ extension SettingsFile {
     /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// Reads the drop-ins of `file`, in the byte order of their names; the directory may be
-    /// missing.
+    /// Reads the drop-ins of `file` in byte order; the directory may be missing.
     static func dropIns(of file: String) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]

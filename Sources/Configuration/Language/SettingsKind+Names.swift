@@ -14,7 +14,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// IP address with an optional port; port 0 means the default port of the protocol.
+    /// IP address; port 0 means the default port of the protocol.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -90,7 +90,6 @@ extension SettingsKind where Value == IPPrefix {
 }
 
 extension SettingsKind where Value == DomainPattern {
-    /// Domain pattern; see `DomainPattern.Form`.
     static var domain: SettingsKind {
         .scalar(
             "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",

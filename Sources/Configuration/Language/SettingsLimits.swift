@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ranges of options.
 enum SettingsLimits {
     /// Items of a list without a limit of its own.
     static let items = 100_000
@@ -27,7 +26,7 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Time limit of one server; a client gets its answer within 5 s.
+    /// Of one server; a client gets its answer within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
@@ -36,14 +35,14 @@ enum SettingsLimits {
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
 
-    /// Maximum lifetime of a server list from a vendor.
+    /// Lifetime of a vendor's server list.
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
 
     static let concurrentCalls = 1...1024
 
     static let callsPerDay = 1...1_000_000_000
 
-    /// Parameters of custom resolution, whose total length is limited, too.
+    /// Custom parameters; their total length is limited, too.
     static let parameters = 0...100
 
     /// In octets.
@@ -77,12 +76,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Limited because the queried name is compared with every probe.
+    /// Each queried name is compared with every probe.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Limited because each answer is compared with every exception.
+    /// Each answer is compared with every exception.
     static let rebindingExceptions = 0...1000
 
     /// In octets: `PATH_MAX` without its NUL.

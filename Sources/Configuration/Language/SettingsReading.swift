@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of reading the settings: errors, warnings, and places of values.
+/// State of reading: errors, warnings, and places of values.
 struct SettingsReading {
-    /// Maximum number of recorded errors, and of recorded warnings.
+    /// Limit of errors, and of warnings.
     static let maximumProblems = 100
 
     let files: [String]
@@ -17,10 +17,10 @@ struct SettingsReading {
     /// Vendors and upstreams that are defined but could not be read.
     var leftOut: Set<String> = []
 
-    /// Places of values by path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// By path, such as `routes[0].domains[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Paths of values that could not be fully read; checks that need them are skipped.
+    /// Values that could not be fully read; checks that need them are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -29,7 +29,6 @@ struct SettingsReading {
     }
 }
 
-/// Name of an option, in messages and in checks.
 struct SettingsKey: Sendable {
     /// Name in messages: `routes.domains`.
     var shown = ""
@@ -59,13 +58,13 @@ extension SettingsReading {
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// Returns true if the files contain the option at `path`, valid or not.
+    /// Returns true if the files contain the option, valid or not.
     func has(_ path: String) -> Bool { places[path] != nil }
 
-    /// Returns true if the option at `path` could not be fully read.
+    /// Returns true if the option could not be fully read.
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Removes the records below `key`, because a later file removes these values.
+    /// Removes the records below `key`, which a later file replaces.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -78,12 +77,12 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// Returns the reference from `place` to another place: `on line 3`, or `at /etc/….yaml:3`.
+    /// Returns a reference to another place: `on line 3`, or `at /etc/….yaml:3`.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Returns the place of the value at `path`; the start if the files do not contain it.
+    /// Returns the start if the files do not contain the value.
     func place(of path: String) -> YAMLPlace { places[path] ?? .start }
 }
 
@@ -112,7 +111,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong kind, unless the YAML reader has already refused it.
+    /// Reports a value of the wrong kind, unless the YAML reader has refused the value.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Options of one section of the settings, in the order of the manual.
+/// Options of one section, in the order of the manual.
 ///
-/// Parsing, checks, the manual, the JSON Schema and the printed settings are derived from this
-/// table. The default of an option is the value in a fresh `Owner`.
+/// Source of parsing, checks, manual, JSON Schema and printed settings. The default of an option is
+/// its value in a fresh `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Error messages for keys of other sections, by key; each follows the name of the key.
+    /// Messages for keys of other sections; each follows the name of the key.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -19,7 +19,7 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     }
 }
 
-/// Row of the table: name, key path, kind and description of an option.
+/// Name, key path, kind and description of an option.
 struct SettingsOption<Owner: Sendable>: Sendable {
     let name: String
 
@@ -28,17 +28,16 @@ struct SettingsOption<Owner: Sendable>: Sendable {
     /// Reads the value of the pair into the owner, or reports an error.
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
 
-    /// Returns the printed value.
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// Returns the manual entry, with the values of the owner as defaults.
+    /// Returns the manual entry, with the owner's values as defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads `node` into `owner`, over the values of earlier files; reports all errors.
+    /// Reads `node` into `owner`, over the values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -112,8 +111,7 @@ extension SettingsOption {
     /// - Parameters:
     ///   - standard: the default in words, if it depends on other options.
     ///   - example: the value in the manual, if the default is not instructive.
-    ///   - joining: combines the values of an earlier and a later file; by default, the later one
-    ///     wins.
+    ///   - joining: combines the values of two files; by default, the later value wins.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
@@ -151,7 +149,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option without a default value; `standard` describes the meaning of nil.
+    /// Makes an option without a default; `standard` describes nil.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -208,11 +206,9 @@ extension SettingsOption {
         )
     }
 
-    /// Makes a section that `off` switches off; `on` means the section with its defaults.
+    /// Makes a section that `off` switches off; `on` means its defaults.
     ///
-    /// - Parameters:
-    ///   - fresh: the section with its defaults.
-    ///   - isOn: true if the section is on when the file does not contain it.
+    /// - Parameter isOn: true if the section is on when the files do not contain it.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,

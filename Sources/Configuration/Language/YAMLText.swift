@@ -3,13 +3,12 @@
 /// Text with checked characters, ready for the parser.
 ///
 /// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as line ends, but editors do
-/// not: they would disagree on line numbers. Control characters would reach logs and terminals. All
-/// of these are refused.
+/// not. Control characters would reach logs and terminals. All these characters are refused.
 struct YAMLText {
     /// Without byte order mark.
     let octets: ArraySlice<UInt8>
 
-    /// Last place in the text: behind its last character, or on its last newline.
+    /// Behind the last character, or on the last newline.
     let end: YAMLPlace
 
     /// Checks `octets` of the file with the index `file`.
@@ -49,7 +48,7 @@ struct YAMLText {
         self.end = place.column == 1 ? end : place
     }
 
-    /// Returns the place with the index of the file; moves it to the end if it is behind the text.
+    /// Moves a place behind the text to the end.
     func clamp(_ place: YAMLPlace) -> YAMLPlace {
         min(YAMLPlace(file: end.file, line: place.line, column: place.column), end)
     }

@@ -5,7 +5,7 @@ package struct AccelerateSettings: Sendable, Equatable {
     /// Queries over loopback.
     package var loopback = Loopback.auto
 
-    /// Maximum answers in the kernel; each takes 1 KiB of kernel memory.
+    /// Maximum answers in the kernel, 1 KiB of memory each.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {

@@ -6,10 +6,8 @@ package struct AnswerSettings: Sendable, Equatable {
     /// HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
-    /// Handling of AAAA queries.
     package var aaaa = AAAA.keep
 
-    /// Order of the addresses in an answer.
     package var order = Order.asReceived
 
     /// Names and ports measured for `fastest`; empty: all names of vendors, port 443.
@@ -44,7 +42,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
 /// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
-    /// True if private addresses are removed from upstreams' answers.
+    /// Removes private addresses from upstreams' answers.
     package var protect = false
 
     /// Names that may resolve to private addresses.

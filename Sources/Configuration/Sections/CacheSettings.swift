@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Size, TTL limits, stale answers, prefetch and snapshot of the cache.
+/// Size, TTL limits, stale answers, prefetch and snapshot.
 package struct CacheSettings: Sendable, Equatable {
     /// In octets.
     package var size = 64 << 20
 
-    /// Lower limit for TTLs of positive answers.
+    /// For positive answers.
     package var minimumTTL = Duration.zero
 
-    /// Upper limit for TTLs of positive answers.
+    /// For positive answers.
     package var maximumTTL = Duration.seconds(86_400)
 
-    /// Limits for the lifetime of negative answers.
     package var negativeTTL = NegativeTTL()
 
     /// File that preserves the cache across restarts.

@@ -3,7 +3,6 @@ package import DNSWire
 
 /// Pattern of names.
 package struct DomainPattern: Sendable, Hashable {
-    /// Form of a pattern.
     package enum Form: Sendable, Hashable {
         /// `example.com`: the domain and all names below it.
         case suffix
@@ -86,13 +85,13 @@ extension DomainPattern: CustomStringConvertible {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint if the text is not a domain, but for example a URL or a network.
+    /// Returns a hint if the text looks like a URL, a network or another mistake.
     ///
-    /// The DNS allows any octet in a name, but a route for such a name would match no query. An
-    /// intended octet can be written as `\DDD`. A slash occurs in names of delegated reverse zones,
-    /// such as `0/25.2.0.192.in-addr.arpa`.
+    /// The DNS allows any octet in a name, but such a route would match no query. `\DDD` expresses
+    /// an intended octet. A slash occurs in delegated reverse zones, such as
+    /// `0/25.2.0.192.in-addr.arpa`.
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // Most domains are plain host names, found 10 times faster than with the Unicode tables.
+        // Fast path for host names, 10 times faster than the Unicode tables.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -134,7 +133,7 @@ extension DomainPattern: CustomStringConvertible {
         return nil
     }
 
-    /// Returns the hint for a port, or for a prefix such as `domain:` in rules of other programs.
+    /// Returns the hint for a port, or for a prefix such as `domain:` in other programs.
     private static func hint(before prefix: Substring, after rest: Substring) -> String {
         guard rest.contains(where: { !$0.isNumber }) else {
             return "remove the port: `\(String(prefix).shortened)`"
@@ -151,7 +150,7 @@ extension DomainPattern: CustomStringConvertible {
 // MARK: - Sets of names
 
 extension DomainPattern {
-    /// Returns true if one of `patterns` matches every name that this pattern matches.
+    /// Returns true if one of `patterns` matches every name of this pattern.
     ///
     /// The cost depends on the number of labels only.
     func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
@@ -178,7 +177,7 @@ extension DomainPattern {
 // MARK: - Literals
 
 extension DomainPattern {
-    /// Makes a pattern from a literal in this program; traps if it is invalid.
+    /// Makes a pattern from a literal; traps if it is invalid.
     package init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal)

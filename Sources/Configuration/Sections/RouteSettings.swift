@@ -2,31 +2,31 @@
 
 /// Sources that answer the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
-    /// Place in the file, as shown by `httpdnsctl explain`.
+    /// Shown by `httpdnsctl explain`.
     package var place: SettingsPlace
 
-    /// Names that the route covers; the most specific match of all routes wins.
+    /// The most specific match of all routes wins.
     package var domains: [DomainPattern] = []
 
-    /// Names below these domains that the route does not cover.
+    /// Names below `domains` that the route does not cover.
     package var except: [DomainPattern] = []
 
-    /// Vendors for A and AAAA queries, in order.
+    /// For A and AAAA queries, in order.
     package var vendors: [String] = []
 
-    /// Source to use if no vendor has an answer.
+    /// Source if no vendor has an answer.
     package var fallback = Fallback.upstream
 
-    /// Upstreams in order; empty for the general ones.
+    /// In order; empty for the general upstreams.
     package var upstreams: [String] = []
 
-    /// Handling of private addresses in answers of vendors.
+    /// Private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if stale answers may be served, subject to `cache.stale`.
+    /// Allows stale answers, subject to `cache.stale`.
     package var stale = true
 
-    /// Source to use if no vendor has an answer.
+    /// Source if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 

@@ -4,10 +4,10 @@ package import Net
 
 /// Contents of the settings files, with defaults for absent options.
 package struct Settings: Sendable, Equatable {
-    /// Listen addresses, for UDP and TCP.
+    /// For UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// True if the files do not contain `listen`; the machine may then lack a default address.
+    /// Default if the files do not contain `listen`; the machine may then lack an address.
     package var listenMark = DefaultMark(isDefault: true)
 
     /// Networks whose clients may send queries; other clients get REFUSED.
@@ -22,13 +22,13 @@ package struct Settings: Sendable, Equatable {
     /// Acceleration by the kernel (BPF).
     package var accelerate = AccelerateSettings()
 
-    /// Vendor accounts, in the order of the file.
+    /// In the order of the file.
     package var vendors: [VendorSettings] = []
 
-    /// Routes, in the order of the file.
+    /// In the order of the file.
     package var routes: [RouteSettings] = []
 
-    /// Upstream resolvers, in order of preference.
+    /// In order of preference.
     package var upstreams: [UpstreamSettings] = []
 
     package var hosts = HostsSettings()
@@ -39,23 +39,23 @@ package struct Settings: Sendable, Equatable {
     package var metrics = MetricsSettings()
     package var log = LogSettings()
 
-    /// Warnings in the order of the files and lines.
+    /// In the order of files and lines.
     package var warnings: [SettingsProblem] = []
 
-    /// Default settings, which cannot answer queries without routes or upstreams.
+    /// Makes the default settings, which cannot answer queries without routes or upstreams.
     package init() {}
 }
 
-/// Flag outside of the value of the settings: all marks compare equal.
+/// Flag that does not count in comparisons: all marks are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
-/// Threads that answer queries from the cache, per listen address.
+/// Number of UDP workers per listen address.
 package enum WorkerCount: Sendable, Hashable {
-    /// One thread per CPU core that the process may use.
+    /// One per CPU core that the process may use.
     case automatic
     case fixed(Int)
 }
@@ -63,7 +63,7 @@ package enum WorkerCount: Sendable, Hashable {
 // MARK: - Reading
 
 extension Settings {
-    /// Reads a file, its drop-ins and the secrets that they refer to; reports all errors.
+    /// Reads a file, its drop-ins and their secrets; reports all errors.
     package static func load(
         file: String,
         environment: SettingsEnvironment = .process
@@ -85,7 +85,7 @@ extension Settings {
         )
     }
 
-    /// Reads a text and the secrets that it refers to; reports all errors.
+    /// Reads a text and its secrets; reports all errors.
     package init(
         parsing text: String,
         fileName: String,
@@ -104,7 +104,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads `files` in order; a later file overrides and extends the earlier ones.
+    /// Reads `files` in order; a later file overrides and extends the earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment

@@ -7,10 +7,10 @@ package enum SnapshotSetting: Sendable, Hashable {
 
     case off
 
-    /// An absolute path.
+    /// Absolute path.
     case file(String)
 
-    /// Returns the path of the snapshot; nil for no snapshot.
+    /// Returns the path; nil for no snapshot.
     package func path(in stateDirectory: String?) -> String? {
         switch self {
         case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }

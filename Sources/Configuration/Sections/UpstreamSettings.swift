@@ -4,28 +4,26 @@ package import Net
 
 /// Resolver for queries that no vendor answers.
 package struct UpstreamSettings: Sendable, Equatable {
-    /// Name in routes, logs and counters.
+    /// Used in routes, logs and counters.
     package var name: String
 
-    /// Place in the file.
     package var place: SettingsPlace
 
-    /// Protocol, host and port.
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
     /// IP addresses as written; port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
-    /// PEM file of trusted CA certificates; nil for the system's trust store.
+    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
     /// True if only routes that name this upstream use it.
     package var only = false
 
-    /// True if clients may get the AD flag of answers that this upstream validated.
+    /// True if clients may get the AD flag of this upstream.
     package var validates = false
 
-    /// Time limit for one answer.
+    /// For one answer.
     package var timeout = Duration.seconds(2)
 
     init(name: String, place: SettingsPlace) {

@@ -19,7 +19,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         /// DNS over HTTPS (RFC 8484).
         case https
 
-        /// True if the protocol authenticates the server and encrypts queries and answers.
+        /// True for protocols with authentication and encryption.
         package var isProtected: Bool { self == .tls || self == .https }
 
         var defaultPort: UInt16 {
@@ -33,7 +33,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Host name or IP address without brackets, which the certificate must match.
+    /// Host name or IP address without brackets, for the certificate.
     package let host: String
 
     /// Port of the URL, or default port of the scheme.
@@ -42,12 +42,12 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
     /// Path and query of an https URL; empty for others.
     package let path: String
 
-    /// Server address, if the host is an IP address.
+    /// Nil if the host is a name.
     package var address: SocketAddress? {
         SocketAddress(host.contains(":") ? "[\(host)]" : host, defaultPort: port)
     }
 
-    /// True if answers can be read and forged on the way.
+    /// True if answers can be read and forged in transit.
     package var isUnprotected: Bool { !scheme.isProtected }
 
     /// The URL without a default port.
@@ -57,7 +57,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Makes a URL from a literal in this program; traps if it is invalid.
+    /// Makes a URL from a literal; traps if it is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")

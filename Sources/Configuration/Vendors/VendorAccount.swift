@@ -4,13 +4,13 @@ package import Net
 
 /// Options, checks and protocol of one kind of vendor.
 ///
-/// Each kind has a file `VendorTables+….swift`; the vendor's API is in the module `HTTPDNS`. A new
-/// vendor needs these two files, a case of `VendorKind` and a case of `VendorSettings.Account`.
+/// A new vendor needs a file `VendorTables+….swift`, an API in the module `HTTPDNS`, and a case of
+/// `VendorKind` and of `VendorSettings.Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual above the kind's example.
+    /// Paragraph of the manual above the example.
     static var about: String { get }
 
-    /// Options that this kind does not share, or that have another meaning for it.
+    /// Options that are specific to this kind.
     static var options: [SettingsOption<VendorSettings>] { get }
 
     init()
@@ -20,7 +20,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     var usesTLS: Bool { get }
 
-    /// True if a forged reply is detected, by TLS or by the vendor's protocol.
+    /// True if TLS or the vendor's protocol detects forged replies.
     var isProtected: Bool { get }
 
     var port: UInt16 { get }
@@ -28,19 +28,18 @@ protocol VendorAccount: Sendable, Equatable {
     /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
-    /// Fills in options that the file does not name; `servers` are those in the file.
+    /// Fills in absent options; `servers` are those in the file.
     mutating func complete(servers: [SocketAddress])
 
     /// Secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports conflicts of options; `path` is the path of the vendor.
+    /// Reports conflicts of options of the vendor at `path`.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
-    /// Makes the vendor's codec.
     func vendor() throws -> any Vendor
 
-    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
+    /// Returns the service that lists the servers; nil to use the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -111,7 +110,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// The kind, which decides the protocol.
+    /// Decides the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -138,12 +137,10 @@ extension VendorSettings.Account {
     /// True if calls use TLS.
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the vendor's codec.
-    ///
-    /// - Throws: an error if OpenSSL lacks a cipher.
+    /// Makes the vendor's codec; throws if OpenSSL lacks a cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
-    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
+    /// Returns the service that lists the servers; nil to use the settings.
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
         any.source(servers: servers)
     }
@@ -208,9 +205,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`, which is required if `standard` is nil.
-    ///
-    /// - Parameter standard: description of the default.
+    /// Makes the option `servers`, which is required if its default `standard` is nil.
     static func servers(
         standard: String?,
         example: [String],
@@ -263,7 +258,7 @@ extension SecretSetting {
     }
 }
 
-/// Returns the description of the error that `body` throws; nil if it throws none.
+/// Returns the description of the error that `body` throws; nil without an error.
 package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
     do throws(Failure) {
         try body()

@@ -5,46 +5,43 @@ package import Net
 
 /// HTTPDNS vendor account with the options of its client.
 package struct VendorSettings: Sendable, Equatable {
-    /// Name in routes, logs and counters.
+    /// Used in routes, logs and counters.
     package var name: String
 
-    /// Place in the file.
     package var place: SettingsPlace
 
-    /// Account; its kind decides the protocol.
     package var account = Account.tencent(TencentSettings())
 
-    /// Servers with ports, in order of preference.
+    /// With ports, in order of preference.
     package var servers: [SocketAddress] = []
 
-    /// Client address sent to the vendor; nil: the vendor uses the source address of the call.
+    /// Client address for the vendor; nil: the vendor uses the source address of the call.
     package var clientSubnet: IPAddress?
 
-    /// Time limit for one call.
+    /// For one call.
     package var timeout = Duration.seconds(2)
 
     /// Consecutive failures after which the next server is preferred.
     package var retriesBeforeSwitch = 3
 
-    /// Time after which the next server is queried, too (hedging).
+    /// Delay of the hedged request to the next server.
     package var hedgeAfter = Duration.milliseconds(300)
 
     /// Time after which the first server is tried again.
     package var returnToPrimaryAfter = Duration.seconds(600)
 
-    /// PEM file of trusted CA certificates; nil for the system's trust store.
+    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
-    /// HTTP version.
     package var http = HTTPVersion.automatic
 
-    /// HTTP proxy; proxy environment variables are ignored.
+    /// Proxy environment variables are ignored.
     package var proxy: SocketAddress?
 
-    /// Maximum calls in flight; further names wait.
+    /// Calls in flight; further names wait.
     package var concurrentCalls = 32
 
-    /// Maximum calls per second; nil for no limit.
+    /// Nil for no limit.
     package var callsPerSecond: Int?
 
     /// Names that share a call.
@@ -61,7 +58,7 @@ package struct VendorSettings: Sendable, Equatable {
 
 /// Limit on the calls to a vendor.
 package struct BudgetSettings: Sendable, Equatable {
-    /// Calls per UTC day.
+    /// Per UTC day.
     package var callsPerDay = 0
 
     /// Action when the budget is spent.
@@ -73,13 +70,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// The kind; setting another kind resets the account to its defaults.
+    /// Kind of the account; a new kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Fills in the servers and ports that the file does not name.
+    /// Fills in servers and ports that the file does not name.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

@@ -13,16 +13,14 @@ package struct AlibabaSettings: Sendable, Equatable {
     /// Key for `encryption`, 32 hexadecimal digits.
     package var aesKey: SecretSetting?
 
-    /// API version.
     package var api = Alibaba.API.v2
 
-    /// Encryption of parameters and replies, in addition to TLS.
+    /// Of parameters and replies, in addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
-    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain; nil: either of the documented ones.
+    /// Name or IP address in the certificate; nil: one of the documented ones.
     package var tlsName: String?
 
     /// Region of the account's users.
@@ -32,7 +30,7 @@ package struct AlibabaSettings: Sendable, Equatable {
     /// servers.
     package var schedule: Bool?
 
-    /// Parameters of custom resolution; names without the prefix `sdns-`.
+    /// Parameters of custom resolution, without the prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}

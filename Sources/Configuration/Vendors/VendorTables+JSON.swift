@@ -28,10 +28,8 @@ package struct JSONSettings: Sendable, Equatable {
         /// Port of the URL, or default port of its scheme.
         package let port: UInt16
 
-        /// Transport of calls.
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
@@ -159,7 +157,7 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// Checks that the account is complete, and warns of plain HTTP.
+    /// Checks that the account is complete; warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }

@@ -14,22 +14,22 @@ package struct TencentSettings: Sendable, Equatable {
     /// Account ID (dnsId of the vendor); the channels `aes` and `des` need it.
     package var id: Int?
 
-    /// Token for the channel `https`: a decimal number.
+    /// Decimal token for the channel `https`.
     package var token: SecretSetting?
 
     /// Key for the channels `aes` (16 octets) and `des` (8 octets).
     package var key: SecretSetting?
 
-    /// Form of the client subnet on the channels `aes` and `des`.
+    /// On the channels `aes` and `des`.
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
     /// True if calls carry an expiry time.
     package var authExpiry = false
 
-    /// Name that the certificate must contain; nil: the IP address of the server.
+    /// Name in the certificate; nil: the IP address of the server.
     package var tlsName: String?
 
-    /// Service that lists the servers; nil: the servers in the settings are used.
+    /// Service that lists the servers; nil to use the settings.
     package var conf: Conf?
 
     package init() {}

@@ -9,10 +9,9 @@ package struct VolcengineSettings: Sendable, Equatable {
     /// Signing key.
     package var secret: SecretSetting?
 
-    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain.
+    /// Name or IP address in the certificate.
     package var tlsName = Volcengine.defaultTLSName
 
     package init() {}
