@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The emulator's account with each vendor; every field has a demo value.
+/// Account with each vendor; every field has a demo value.
 struct Account: Sendable, Equatable {
-    /// Account fields, with their names in `--account` and `--set`.
+    /// Names in `--account` and `--set`.
     enum Field: String, CaseIterable, Sendable {
         case id
         case keyDES = "key-des"
@@ -19,7 +19,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Demo value; those of Baidu and Volcengine are from their documentation.
+        /// Values of Baidu and Volcengine are from their documentation.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -40,7 +40,7 @@ struct Account: Sendable, Equatable {
             }
         }
 
-        /// Returns the reason why `value` is invalid for the field; nil if it is valid.
+        /// Returns why `value` is invalid; nil if it is valid.
         func complaint(about value: String) -> String? {
             switch self {
             case .id:
@@ -87,7 +87,6 @@ struct Account: Sendable, Equatable {
         }
     }
 
-    /// Applies one `FIELD=VALUE`.
     mutating func apply(option: String) throws(Failure) {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Failure(description: "'\(option)' has no '='") }

@@ -5,7 +5,7 @@ import Foundation
 struct Admin {
     let emulator: Emulator
 
-    /// Returns true if the path belongs to the emulator; no vendor has such a path.
+    /// No vendor has such a path.
     static func owns(_ path: String) -> Bool { path.hasPrefix("/_emulator/") }
 
     func response(to request: Request) -> Response {
@@ -50,8 +50,7 @@ struct Admin {
 
     private static let json = "application/json"
 
-    /// Replaces all faults by one specification per line; keeps the old faults if any line is
-    /// invalid.
+    /// Reads one fault per line; keeps the old faults if any line is invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

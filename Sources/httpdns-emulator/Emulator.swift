@@ -2,12 +2,12 @@
 import Foundation
 import Locks
 
-/// Emulator of the vendors' servers: vendors, zone, faults, counters and clock.
+/// Emulator of the vendors' servers.
 final class Emulator: Sendable {
-    /// Vendors, in the order in which they are matched to requests.
+    /// In the order in which vendors are matched to requests.
     private let vendors: [any Vendor]
 
-    /// Zone file; nil for the built-in zone.
+    /// Nil for the built-in zone.
     private let zoneFile: String?
 
     /// Zone in use, and its state for the counters.
@@ -21,14 +21,11 @@ final class Emulator: Sendable {
 
     let connections = OpenConnections()
 
-    /// True if each call is logged to standard error.
+    /// Logs each call to standard error.
     private let logsCalls: Bool
 
     // MARK: - Making
 
-    /// Creates an emulator and loads the zone.
-    ///
-    /// - Throws: `ZoneError`.
     init(
         vendors: [any Vendor],
         zoneFile: String?,
@@ -46,8 +43,6 @@ final class Emulator: Sendable {
     }
 
     /// Reloads the zone; keeps the old zone on failure.
-    ///
-    /// - Throws: `ZoneError`.
     func reload() throws(ZoneError) {
         let fresh = try Self.load(zoneFile)
         zone.withLock {
@@ -55,7 +50,6 @@ final class Emulator: Sendable {
         }
     }
 
-    /// Returns the zone of a file, or the built-in zone.
     private static func load(_ file: String?) throws(ZoneError) -> Zone {
         guard let file else { return try Zone(text: Zone.demoText) }
         return try Zone(file: file)
@@ -63,9 +57,9 @@ final class Emulator: Sendable {
 
     // MARK: - Answering
 
-    /// Returns the reply to a request.
+    /// Answers a request.
     ///
-    /// - Parameter onNewConnection: true if the connection has carried no call before.
+    /// - Parameter onNewConnection: true for the first call of the connection.
     func reply(to request: Request, onNewConnection: Bool) -> Reply {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
@@ -90,7 +84,7 @@ final class Emulator: Sendable {
                     try call.answer(zone.withLock { $0.zone }, damage.distortion)
                 }
         } catch {
-            // Encryption of a reply fails only if OpenSSL lacks a cipher or memory.
+            // Encryption fails only if OpenSSL lacks a cipher or memory.
             log("\(request.path): cannot answer: \(error)")
             return Reply(response: Response(status: 500))
         }
@@ -99,20 +93,17 @@ final class Emulator: Sendable {
         return reply
     }
 
-    /// Returns the vendor that serves the request; nil if there is none.
+    /// Nil if no vendor serves the request.
     func vendor(of request: Request) -> (any Vendor)? { vendors.first { $0.serves(request) } }
 
-    /// State of the zone for the counters.
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }
 
     // MARK: - Logging
 
-    /// Writes a line to standard error if logging is enabled.
     func log(_ line: @autoclosure () -> String) {
         if logsCalls { Self.complain(line()) }
     }
 
-    /// Writes a line to standard error.
     static func complain(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }

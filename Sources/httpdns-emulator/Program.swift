@@ -3,7 +3,6 @@ import ArgumentParser
 import Dispatch
 import Foundation
 
-/// Command line program.
 @main
 struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -83,12 +82,11 @@ struct Program: AsyncParsableCommand {
                 }
             }
             try await group.next()
-            // Open connections need no cleanup, so the process exits.
+            // Open connections need no cleanup.
             withExtendedLifetime(signals) { Foundation.exit(0) }
         }
     }
 
-    /// Reloads the zone; reports a failure.
     private static func reload(_ emulator: Emulator) {
         do throws(ZoneError) {
             try emulator.reload()
@@ -97,7 +95,7 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Creates the emulator; `own` is the address that clients use.
+    /// `own` is the address that clients use.
     private func makeEmulator(at own: Endpoint) throws -> Emulator {
         let faults = try fault.map { spec in
             do throws(Fault.Failure) {
@@ -131,7 +129,7 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Returns the account: defaults, then the file, then the options.
+    /// Applies defaults, then the file, then the options.
     private func makeAccount() throws -> Account {
         var made = Account()
         do {
@@ -171,7 +169,7 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// Creates the address that local clients use for a listener bound to `text`.
+    /// Address of local clients for a listener bound to `text`.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }
@@ -181,15 +179,15 @@ extension Endpoint {
 
 /// Signals as a sequence of numbers.
 private struct Signals {
-    /// Signal numbers in order of arrival.
+    /// In order of arrival.
     let arrivals: AsyncStream<Int32>
 
-    /// Signal sources; signals arrive as long as this value lives.
+    /// Signals arrive as long as this value lives.
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes over the signals, and returns when every source is registered.
+    /// Returns when every signal source is registered.
     ///
-    /// libdispatch registers asynchronously. A signal between `SIG_IGN` and the registration would
+    /// libdispatch registers asynchronously: a signal between `SIG_IGN` and the registration would
     /// be lost.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()

@@ -4,13 +4,12 @@
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// Conditions that must all hold; empty for always.
+    /// All must hold; empty for always.
     var conditions: [Condition] = []
 
-    /// Specification that was parsed.
+    /// Parsed specification.
     var text: String
 
-    /// Type of a fault.
     enum Kind: Sendable, Equatable {
         case delay(milliseconds: Int)
         /// Never answers, and keeps the connection open.
@@ -31,13 +30,12 @@ struct Fault: Sendable, Equatable {
         case wrongKey
         /// Answers for another name.
         case wrongName(String)
-        /// Answers with a status code; `retryAfter` in seconds, if any.
+        /// Seconds of `retryAfter`, if any.
         case status(Int, retryAfter: Int?)
-        /// Answers with a vendor error code.
+        /// Vendor error code.
         case error(String)
         /// Answers 302 to a URL.
         case redirect(String)
-        /// Pads the content to a number of octets.
         case huge(octets: Int)
         /// Answers 200 without content.
         case empty
@@ -45,7 +43,7 @@ struct Fault: Sendable, Equatable {
         case zeroAddress
         /// Replaces each TTL by a text.
         case ttl(String)
-        /// Compresses the content, even if the client did not request it.
+        /// Compresses the content without a request of the client.
         case gzip
     }
 
@@ -54,11 +52,11 @@ struct Fault: Sendable, Equatable {
         case every(Int)
         /// The first N calls that meet the name and path conditions.
         case first(Int)
-        /// Calls for a lower-case name.
+        /// In lower case.
         case name(String)
-        /// Calls of a path; without this condition, lookups only.
+        /// Without this condition, a fault applies to lookups only.
         case path(String)
-        /// Random calls with a probability from 0 to 1.
+        /// From 0 to 1.
         case probability(Double)
     }
 }
@@ -66,7 +64,6 @@ struct Fault: Sendable, Equatable {
 // MARK: - Reading
 
 extension Fault {
-    /// Error in a fault specification.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
@@ -159,13 +156,12 @@ extension Fault {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }
 
-    /// Parses an integer of at least 1.
     private static func positive(_ text: String) -> Int? {
         Int(text).flatMap { $0 > 0 ? $0 : nil }
     }
 }
 
 extension String {
-    /// True if the text is visible ASCII, which is valid in a header field.
+    /// Visible ASCII is valid in a header field.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Locks
 
-/// Faults in force with their counters, shared by all connections.
+/// Faults with their counters, shared by all connections.
 final class FaultPlan: Sendable {
     /// Fault, and the number of calls that met its name and path conditions.
     private struct Entry {
@@ -17,7 +17,7 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// Creates a plan; equal seeds give equal random conditions.
+    /// Equal seeds give equal random conditions.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
@@ -32,7 +32,7 @@ final class FaultPlan: Sendable {
     /// Counts a call, and returns its faults in the order of the plan.
     ///
     /// - Parameters:
-    ///   - names: requested names in lower case.
+    ///   - names: in lower case.
     ///   - isLookup: true if faults without a path condition apply.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {
         state.withLock { state in

@@ -10,12 +10,10 @@ struct Listener: Sendable {
 
     private let socket: Socket
 
-    /// Bound address as `ADDR:PORT`, with the port that the kernel chose.
+    /// `ADDR:PORT`, with the port that the kernel chose.
     let address: String
 
-    /// Binds and listens.
-    ///
-    /// - Throws: `SocketError` with the failed call, for example if the address is in use.
+    /// Binds and listens; throws `SocketError` with the failed call.
     init(_ endpoint: Endpoint) async throws {
         let pool: some AsyncSocketPool = SocketPool<Poll>.make(maxEvents: 64)
         try await pool.prepare()

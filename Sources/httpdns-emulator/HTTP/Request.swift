@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Complete HTTP/1.1 request.
 struct Request: Sendable {
-    /// Method as sent; methods are case-sensitive (RFC 9110 §9.1).
+    /// As sent; methods are case-sensitive (RFC 9110 §9.1).
     var method: String
 
     /// Target before `?`, not percent-decoded: no served path contains an escape.
@@ -12,12 +11,12 @@ struct Request: Sendable {
     /// Target after `?`, as sent.
     var query: String
 
-    /// Header fields with lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).
+    /// Lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).
     var headers: [String: String]
 
     var body: [UInt8] = []
 
-    /// Numeric client address: the peer's, or the one that a proxy reports.
+    /// Numeric client address: the peer's, or the address that a proxy reports.
     var client: String
 
     /// True if the connection stays open after the reply (RFC 9112 §9.3).
@@ -27,20 +26,20 @@ struct Request: Sendable {
 // MARK: - Reading
 
 extension Request {
-    /// Reason why a request cannot be read; the client gets the corresponding status code.
+    /// Reason why a request cannot be read.
     enum Failure: Error {
-        /// The request line, a field or the length is malformed (400).
+        /// Malformed request line, field or length (400).
         case malformed
         /// The head is longer than `Limits.headOctets` (431).
         case headTooLong
         /// The content is longer than `Limits.bodyOctets` (413).
         case bodyTooLong
-        /// The content has no Content-Length (411); chunked content is not supported.
+        /// Content without Content-Length (411); chunked content is not supported.
         case lengthRequired
-        /// The protocol is not HTTP/1.0 or 1.1 (505).
+        /// Neither HTTP/1.0 nor 1.1 (505).
         case version
 
-        /// Status code of the reply, after which the connection is closed.
+        /// Status code; the connection is closed after the reply.
         var status: Int {
             switch self {
             case .malformed: 400
@@ -52,7 +51,7 @@ extension Request {
         }
     }
 
-    /// Parses a head: everything before the empty line.
+    /// Parses all lines before the empty line.
     ///
     /// - Throws: `malformed`, `version`.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
@@ -92,12 +91,12 @@ extension Request {
             words[2] == "HTTP/1.1"
             ? !connection.contains("close") : connection.contains("keep-alive")
 
-        // The nearest proxy appends the address that it saw, so the last one is trustworthy.
+        // The nearest proxy appends the address that it saw; only this address is trustworthy.
         let forwarded = headers["x-forwarded-for"]?.split(separator: ",").last
         self.client = forwarded?.trimmingCharacters(in: .whitespaces) ?? peer
     }
 
-    /// Octets of content that the head announces.
+    /// Announced length.
     ///
     /// - Throws: `malformed`, `lengthRequired`, `bodyTooLong`.
     var contentLength: Int {
@@ -115,10 +114,9 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// Percent-decoded parameters of the query and of a form in the content, in order.
+    /// Percent-decoded parameters of query and form, in order; nil if a part is invalid.
     ///
-    /// A part that is not valid percent-encoded UTF-8 makes the result nil; each vendor decides on
-    /// its reaction.
+    /// Each vendor decides on its reaction to nil.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {

@@ -5,7 +5,7 @@ extension Alibaba {
     /// Service address, with its port if that is unusual.
     struct Server: Sendable, Equatable {
         var address: Address
-        /// Port; nil for 80 and 443.
+        /// Nil for 80 and 443.
         var port: UInt16?
 
         /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
@@ -27,10 +27,10 @@ extension Alibaba {
     /// Regions (616049); `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Seconds that `t` may be in the past: an older edition of the document signs "now" (435286).
+    /// Limit of `t` in the past: an older edition of the document signs "now" (435286).
     private static let pastSeconds = 150
 
-    /// Seconds that `t` may be ahead (111585).
+    /// Limit of `t` in the future (111585).
     private static let aheadSeconds = 300
 
     /// Parses a call of `ss`.
@@ -64,7 +64,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns true for a valid signature, and false without one; the SDKs never sign `ss`.
+    /// True for a valid signature, false without one; the SDKs never sign `ss`.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

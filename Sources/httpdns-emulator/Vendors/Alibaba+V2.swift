@@ -2,10 +2,10 @@
 import Foundation
 
 extension Alibaba {
-    /// TTL in seconds of a family without addresses (2978980 §6).
+    /// TTL of a family without addresses (2978980 §6).
     private static let emptySeconds = 60
 
-    /// Returns true for a parameter of the question, which `enc` hides when encrypted.
+    /// True for parameters that `enc` hides when encrypted.
     private static func isAsked(_ name: String) -> Bool {
         ["dn", "q", "cip", "tags"].contains(name) || name.hasPrefix("sdns-")
     }
@@ -16,7 +16,7 @@ extension Alibaba {
         case cbc = "1"
         case gcm = "2"
 
-        /// Cipher of the mode; nil for plain text.
+        /// Nil for plain text.
         var cipher: Cipher? {
             switch self {
             case .plain: nil
@@ -48,7 +48,7 @@ extension Alibaba {
             names: question.names.map(\.asKey),
             isLookup: true
         ) { zone, distortion in
-            // The documented meaning of the code includes "or no domain is configured".
+            // The documented meaning includes "or no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(
@@ -61,7 +61,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns true for a valid signature, and false without one.
+    /// True for a valid signature, false without one.
     private func checkSignature(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("exp"), parameters.text("s")) {
         case (nil, nil):
@@ -84,7 +84,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns the parameters of the question: either all in plain text or all in `enc`.
+    /// Returns the parameters of the question: all in plain text, or all in `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }
@@ -103,7 +103,7 @@ extension Alibaba {
 
     // MARK: - Answers
 
-    /// Returns the `data` of an answer, before encryption.
+    /// Returns `data` before encryption.
     private func data(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let answers = question.names.map { name in
             var members: [(String, JSONText)] = [("dn", .string(distortion.wrongName ?? name))]
@@ -124,7 +124,7 @@ extension Alibaba {
         return ["cip": .string(question.clients[0]), "answers": .array(answers)]
     }
 
-    /// Returns the `data` in the form of the mode: plain JSON, or Base64 of the encrypted text.
+    /// Returns plain JSON, or Base64 of the encrypted text.
     private func sealed(
         _ data: JSONText,
         _ mode: Mode,

@@ -3,11 +3,10 @@ import Foundation
 
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
-/// Follows the vendor's documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810,
-/// scheduling 111585. Choices of the emulator, unverified: every parameter that cannot be parsed or
-/// decrypted is `MissingArgument`, because no other code fits; an unknown account is
-/// `AccountNotExists` in v1 (known to the SDKs) and `InvalidAccount` in v2 (the only one in its
-/// table); the signature is checked before its expiry.
+/// Documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810, scheduling 111585.
+/// Unverified choices: a parameter that cannot be parsed or decrypted is `MissingArgument`. An
+/// unknown account is `AccountNotExists` in v1 (known to the SDKs) and `InvalidAccount` in v2. The
+/// signature is checked before its expiry.
 struct Alibaba: Vendor {
     var account = Account()
 
@@ -15,9 +14,9 @@ struct Alibaba: Vendor {
 
     /// Behaviour that the console, the region or the documents leave open.
     struct Manner: Sendable, Equatable {
-        /// True if the console disabled unsigned access.
+        /// The console can disable unsigned access.
         var requiresSignature = false
-        /// True if custom resolution is available, which it is not overseas.
+        /// Custom resolution, which is not available overseas.
         var hasSDNS = true
         /// Servers that `ss` returns.
         var servers: [Server] = []
@@ -27,7 +26,6 @@ struct Alibaba: Vendor {
         var unlistedCode = "DomainNotExist"
     }
 
-    /// Values of `service_status`.
     enum ServiceStatus: String, CaseIterable, Sendable {
         case enable, disable
     }
@@ -62,13 +60,13 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Maximum number of names in one request.
+    /// In one request.
     static let batchNames = 5
 
-    /// Maximum validity of a signature in seconds (56810).
+    /// Maximum validity of a signature (56810).
     static let signatureSeconds = 86_400
 
-    /// Maximum octets of all custom parameters.
+    /// All custom parameters.
     static let sdnsOctets = 1000
 
     // MARK: - Calls
@@ -108,11 +106,10 @@ struct Alibaba: Vendor {
 
     // MARK: - Parameters of both generations
 
-    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// Names as sent, 1 to 5.
+        /// 1 to 5 names as sent.
         var names: [String]
-        /// Families, IPv4 first.
+        /// IPv4 first.
         var families: [Family]
         /// Client addresses that the answers are for.
         var clients: [String]
@@ -153,8 +150,9 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters as JSON for the reply field `extra`; the service passes them
-    /// to a function of the customer, the emulator returns them unchanged.
+    /// Returns the `sdns-` parameters as JSON for `extra`.
+    ///
+    /// The service passes them to a function of the customer; the emulator returns them unchanged.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }

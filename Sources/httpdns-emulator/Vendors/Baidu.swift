@@ -3,15 +3,14 @@ import Foundation
 
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
-/// Follows the vendor's document Vjwvxm96x. The available copies lack its table of errors and the
-/// values of `type`; the values are those of Baidu's Android SDK. Choices of the emulator,
-/// unverified: an error is a `msg` with status 200, and the texts are the emulator's; a signature
-/// may expire at any later time; an unregistered name has no entry; no `tag` is configured;
-/// `detail` adds nothing.
+/// Document Vjwvxm96x; the available copies lack the errors and the values of `type`, which are
+/// from the Android SDK. Unverified choices: an error is a `msg` with status 200 and a text of the
+/// emulator; a signature may expire at any later time; an unregistered name has no entry; no `tag`
+/// is configured; `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
 
-    /// Maximum number of names in one request.
+    /// In one request.
     static let batchNames = 10
 
     /// Reason for a refused request; the raw value is the `msg`.
@@ -92,8 +91,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Returns the `data` of an answer; the `msg` of a family is undocumented, but the SDK requires
-    /// it.
+    /// The `msg` of a family is undocumented, but the SDK requires it.
     private func data(
         _ names: [String],
         _ families: [Family],

@@ -14,10 +14,10 @@ extension DNSJSON {
         "NXRRSET", "NOTAUTH", "NOTZONE",
     ]
 
-    /// Negative TTL in seconds: TTL and MINIMUM of the SOA record (RFC 2308 §5).
+    /// TTL and MINIMUM of the SOA record (RFC 2308 §5).
     private static let negativeSeconds = 60
 
-    /// Parses a record type: a number, a mnemonic, or `TYPE64` (RFC 3597 §5).
+    /// Parses a number, a mnemonic, or `TYPE64` (RFC 3597 §5).
     static func type(_ text: String) -> Int? {
         let upper = text.uppercased()
         if let known = types[upper] { return known }
@@ -36,7 +36,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns the answer: the aliases, then the records of the last name.
+    /// Returns the aliases, then the records of the last name.
     ///
     /// The status is that of the last name (RFC 6604 §3). A negative answer has an SOA record.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
@@ -100,7 +100,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns an SOA record for the last two labels of the name, because a zone file has none.
+    /// SOA record for the last two labels of the name: a zone file has none.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds
@@ -111,7 +111,6 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns a name with or without a final dot.
     private func written(_ name: String) -> String {
         let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
         return manner.names == .dotted || bare.isEmpty ? bare + "." : bare

@@ -3,36 +3,35 @@ import Foundation
 
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
-/// Follows "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare) and
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). Unlike HTTPDNS vendors, these are resolvers of all
-/// names, so a name that is not in the zone is NXDOMAIN. Choices of the emulator, unverified: a
-/// wrong AliDNS key is 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
-/// `ts` may differ by 600 s; methods other than GET are 405.
+/// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). The servers resolve all names, so a name outside the
+/// zone is NXDOMAIN. Unverified choices: a wrong AliDNS key is 403 with a `code`; `key` is the
+/// SHA-256 of uid, secret, ts, name and ak; `ts` may differ by 600 s; methods other than GET are
+/// 405.
 struct DNSJSON: Vendor {
     /// AliDNS account; the other servers have none.
     var account = Account()
 
     var manner = Manner()
 
-    /// Behaviour in which the servers differ.
+    /// Differences between the servers.
     struct Manner: Sendable, Equatable {
         var question = QuestionForm.array
         var names = NameForm.dotted
-        /// True if calls must be signed, as AliDNS's current document requires.
+        /// AliDNS's current document requires signed calls.
         var requiresKey = false
     }
 
-    /// `Question` is an array at Google, and an object in AliDNS's published example.
+    /// `Question` is an array at Google, and an object in AliDNS's example.
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
 
-    /// Form of names: with a final dot, or without, as in some Cloudflare replies.
+    /// Final dot of names; some Cloudflare replies have none.
     enum NameForm: String, CaseIterable, Sendable {
         case dotted, bare
     }
 
-    /// Reason for a refused request.
     enum Refusal: Error {
         /// 405.
         case method
@@ -42,17 +41,16 @@ struct DNSJSON: Vendor {
         case key(String)
     }
 
-    /// Maximum difference in seconds between `ts` and the clock.
+    /// Maximum difference between `ts` and the clock.
     static let signatureSeconds = 600
 
-    /// Parameters of a lookup.
     struct Question: Sendable {
         var name: String
-        /// Record type, 1 to 65535.
+        /// 1 to 65535.
         var type: Int
         /// CD flag, which is only echoed.
         var checkingDisabled = false
-        /// `edns_client_subnet` as requested, if any.
+        /// `edns_client_subnet` as requested.
         var subnet: String?
         /// Client address that the answer is for.
         var client: String
@@ -102,7 +100,7 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// Parses the parameters; the first of equal names counts (Google).
+    /// The first of equal names counts (Google).
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
         guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(
@@ -146,7 +144,7 @@ struct DNSJSON: Vendor {
         return question
     }
 
-    /// Parses a flag: `1` and `true`, or `0`, `false` and absence.
+    /// `1` and `true`, or `0`, `false` and absence.
     private static func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value?.lowercased() {
         case nil, "", "0", "false": return false
@@ -155,7 +153,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns true for a valid AliDNS signature, and false if none is sent or required.
+    /// True for a valid AliDNS signature, false if none is sent or required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

@@ -2,18 +2,17 @@
 import Foundation
 
 extension Tencent {
-    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// Names in lower case without a final dot, in request order; 1 to 8.
+        /// 1 to 8 names in request order, in lower case without a final dot.
         var keys: [String]
         var type: RecordType
-        /// True if the answer has TTLs.
+        /// The answer has TTLs.
         var saysTTL: Bool
-        /// True if the answer has the client's address.
+        /// The answer has the client's address.
         var saysClient: Bool
-        /// True if a single answer has its name; a batch always does.
+        /// A single answer has its name; a batch always does.
         var saysName: Bool
-        /// Client address that the answers are for: `ip`, or the source of the request.
+        /// Parameter `ip`, or the source of the request.
         var client: String
     }
 
@@ -22,7 +21,7 @@ extension Tencent {
         case a, aaaa, both
     }
 
-    /// Maximum number of names in a batch (379/54976).
+    /// Batch limit (379/54976).
     static let batchNames = 8
 
     /// Parses everything except the account.
@@ -82,9 +81,9 @@ extension Tencent {
         return names
     }
 
-    /// Returns the address of `ip`: documented as encrypted, but sent in plain text by the SDKs.
+    /// Returns the address of `ip`; nil if absent, or empty as in the Android SDK.
     ///
-    /// - Returns: nil if the parameter is absent, or empty as in the Android SDK.
+    /// Documented as encrypted, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }
@@ -93,7 +92,7 @@ extension Tencent {
         return text
     }
 
-    /// Returns the text of a parameter, decrypted unless the channel uses a token.
+    /// Decrypts a parameter, unless the channel uses a token.
     private func decrypted(_ text: String, _ channel: Channel) throws(Refusal) -> String {
         guard let (cipher, key) = key(channel) else { return text }
         do {
@@ -106,7 +105,7 @@ extension Tencent {
         }
     }
 
-    /// Parses a flag: `1`, or `0` and absence.
+    /// `1`, or `0` and absence.
     private func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value {
         case nil, "0": return false

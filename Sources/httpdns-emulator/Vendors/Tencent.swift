@@ -3,11 +3,10 @@ import Foundation
 
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
-/// Follows the vendor's documents "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption
-/// and decryption" 379/3530, "service IP disaster recovery" 379/116336. They specify 200 for any
-/// well-formed request, 404 for a wrong path, 501 for a wrong method, and nothing for wrong
-/// parameters. Choices of the emulator, unverified: 200 without content for a request that cannot
-/// be parsed or decrypted, `refusal` for a wrong account.
+/// Documents: "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption and decryption"
+/// 379/3530, "service IP disaster recovery" 379/116336. They specify 200 for a well-formed request,
+/// 404 for a wrong path and 501 for a wrong method. Unverified choices: 200 without content for a
+/// request that cannot be parsed or decrypted, `refusal` for a wrong account.
 struct Tencent: Vendor {
     var account = Account()
 
@@ -30,12 +29,12 @@ struct Tencent: Vendor {
         var missingFamily = MissingFamily.zero
         /// Status code for a wrong account; 200 for an empty answer.
         var refusal = 401
-        /// True if `dn` must have an `;expiry`, as for accounts with authentication.
+        /// Accounts with authentication require `;expiry` in `dn`.
         var requiresExpiry = false
         /// True if `dn` must not have an `;expiry`.
         var refusesExpiry = false
-        /// Service addresses of `/conf`; the real vendor's addresses are never a default, because
-        /// tests would then query the vendor.
+        /// Service addresses of `/conf`; without default, because tests must not query the real
+        /// vendor.
         var serviceAddresses: [String] = []
         /// Validity of the service addresses in minutes.
         var serviceMinutes = 60
@@ -46,7 +45,7 @@ struct Tencent: Vendor {
         case last, every
     }
 
-    /// Form of a family without addresses; the documents show `0`, without a TTL.
+    /// The documents show `0`, without a TTL.
     enum MissingFamily: String, CaseIterable, Sendable {
         case zero
         case zeroTTL = "zero-ttl"
@@ -59,13 +58,12 @@ struct Tencent: Vendor {
         case token, aes, des
     }
 
-    /// Reason for a refused request.
     enum Refusal: Error {
-        /// A method other than GET and POST: 501, as documented.
+        /// Neither GET nor POST: 501, as documented.
         case method
         /// The parameters cannot be parsed, or `dn` cannot be decrypted.
         case unintelligible
-        /// The account or token is wrong, or the expiry has passed.
+        /// Wrong account or token, or expired.
         case account
     }
 
@@ -100,7 +98,7 @@ struct Tencent: Vendor {
         }
     }
 
-    /// Returns the channel of a request after checking its account.
+    /// Checks the account.
     private func channel(_ parameters: Parameters) throws(Refusal) -> Channel {
         let channel: Channel
         switch (parameters["token"], parameters["alg"]) {
@@ -109,7 +107,7 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The table requires `alg`, but the examples omit it for DES.
+            // The table requires `alg`, but the examples omit `alg` for DES.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
@@ -144,7 +142,6 @@ struct Tencent: Vendor {
         )
     }
 
-    /// Service addresses in the form of `/conf`.
     private var conf: String {
         let addresses = manner.serviceAddresses.joined(separator: ";")
         return "log:0|domain:0|ip:\(addresses)|ttl:\(manner.serviceMinutes)"

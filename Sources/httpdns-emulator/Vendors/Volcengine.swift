@@ -3,29 +3,28 @@ import Foundation
 
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
-/// Follows the vendor's documents "resolve one or several names" 6758/113991, "signature"
-/// 6758/174756 and "response" 6758/174757. Choices of the emulator, unverified: several names get
-/// an array of single answers; `type` is A, AAAA or, by default, both; errors have no content; at
-/// most 10 names; an unregistered name is 200 without addresses. `svc_meta`, a closed test with an
-/// unknown signature, is not supported.
+/// Documents: "resolve one or several names" 6758/113991, "signature" 6758/174756, "response"
+/// 6758/174757. Unverified choices: several names get an array of single answers; `type` is A, AAAA
+/// or, by default, both; errors have no content; at most 10 names; an unregistered name is 200
+/// without addresses. `svc_meta`, a closed test with an unknown signature, is not supported.
 struct Volcengine: Vendor {
     var account = Account()
 
-    /// Maximum number of names in one request.
+    /// In one request.
     static let batchNames = 10
 
-    /// TTL in seconds of an answer without addresses.
+    /// TTL of an answer without addresses.
     private static let emptySeconds = 60
 
     /// Documented status codes of refused requests.
     enum Refusal: Int, Error, Sendable {
         /// Wrong parameters, account or signature, or an expired signature.
         case forbidden = 403
-        /// A method other than GET.
+        /// Not GET.
         case method = 405
     }
 
-    /// Returns true for `/resolve` with a parameter that DNS in JSON does not have.
+    /// Matches `/resolve` with a parameter that DNS in JSON does not have.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
@@ -54,7 +53,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters take part as empty values; only this rule fits the published hash.
+        // Absent parameters count as empty values; only this rule fits the published hash.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",

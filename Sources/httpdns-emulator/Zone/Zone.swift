@@ -2,11 +2,9 @@
 
 /// Registered names of the vendor's account, and their addresses.
 struct Zone: Sendable {
-    /// Address of a name.
     struct Record: Sendable, Equatable {
-        /// Address, with its original text.
         var address: Address
-        /// TTL in seconds.
+        /// In seconds.
         var ttl: Int
         /// Clients that get the address; nil for all clients without a matching subnet.
         var subnet: Subnet?
@@ -14,7 +12,7 @@ struct Zone: Sendable {
 
     /// Addresses of one name and family for one client.
     struct Answer: Sendable, Equatable {
-        /// Addresses in the order of the file; empty if there is none of this family.
+        /// In the order of the file.
         var addresses: [String] = []
         /// Lowest TTL of the records, in seconds.
         var ttl = 0
@@ -29,7 +27,7 @@ struct Zone: Sendable {
             var ttl: Int
         }
 
-        /// Aliases in order.
+        /// In order.
         var links: [Link] = []
         /// Last name; nil for a loop or a chain that is too long.
         var end: String?
@@ -40,12 +38,12 @@ struct Zone: Sendable {
         var ttl: Int
     }
 
-    /// Records by lower-case name without the final dot; empty for a name without addresses.
+    /// By lower-case name without the final dot; empty for a name without addresses.
     ///
     /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
 
-    /// Aliases by name; `records` contains each of these names too.
+    /// By name; `records` contains each of these names too.
     private var aliases: [String: Alias] = [:]
 
     /// Names above a registered name: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
@@ -55,9 +53,7 @@ struct Zone: Sendable {
 
     // MARK: - Making
 
-    /// Registers a name, with an additional record if there is one.
-    ///
-    /// - Returns: false if the name has an alias, which excludes records.
+    /// Registers a name; false if an alias excludes records.
     @discardableResult
     mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
         let name = name.asKey
@@ -71,9 +67,7 @@ struct Zone: Sendable {
         return true
     }
 
-    /// Registers a name with an alias.
-    ///
-    /// - Returns: false if the name has records or an alias.
+    /// Registers an alias; false if the name has records or an alias.
     mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
         guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
             return false
@@ -88,7 +82,7 @@ struct Zone: Sendable {
     /// Returns true if the name, or a wildcard above it, is registered.
     func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
-    /// Returns true if the name or a name below it is registered (RFC 8020 §2: the name exists).
+    /// Returns true if the name or a name below it is registered (RFC 8020 §2).
     func exists(_ name: String) -> Bool { isRegistered(name) || ancestors.contains(name.asKey) }
 
     func chain(_ name: String) -> Chain {
@@ -100,7 +94,7 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// Returns the addresses of a name for a client, after all aliases; empty if there are none.
+    /// Returns the addresses after all aliases; empty if there are none.
     ///
     /// Among the subnets that contain the client, the longest prefix wins, per family.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
@@ -124,8 +118,8 @@ struct Zone: Sendable {
 
     // MARK: - Details
 
-    /// Returns the registered name that answers for a name: itself, or the wildcard at its closest
-    /// encloser (RFC 4592 §3.3.1).
+    /// Returns the registered name itself, or the wildcard at its closest encloser (RFC 4592
+    /// §3.3.1).
     private func owner(_ name: String) -> String? {
         let name = name.asKey
         if records[name] != nil { return name }
