@@ -7,23 +7,23 @@ struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Slots by key of the copy.
+    /// By key of the copy.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
 
-    /// Collected hits that have not been returned yet.
+    /// Collected hits, not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that the current pass may still return.
+    /// Idle copies that the current pass may still return.
     var idleLeft = 0
 
-    /// Families that are answered when nothing suspends the program, and the number of suspensions.
+    /// Families that are answered without suspensions, and the number of suspensions.
     var families: UInt32 = 0
     var holders = 0
 
-    /// True while a batch of changes is in progress.
+    /// A batch of changes is in progress.
     var isChanging = false
 
     /// Descriptor of the BPF link, which keeps the program attached; -1 before.
@@ -47,12 +47,11 @@ struct Copies: ~Copyable {
     }
 }
 
-/// Slot of a copy.
 struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Collected value of the hit counter, including hits on earlier copies in the slot.
+    /// Collected hits, including those of earlier copies in the slot.
     var seen: UInt64 = 0
     var isUsed = false
 

@@ -5,31 +5,29 @@ package import DNSWire
 internal import Glibc
 internal import Locks
 
-/// Copies of cache entries from which the kernel answers loopback queries, inside the system call
-/// of the client.
+/// Copies of cache entries from which the kernel answers loopback queries, inside the client's
+/// system call.
 ///
-/// `init` loads the BPF program. It answers from `attach` until the process ends in any way.
+/// `init` loads the BPF program, which answers from `attach` until the process ends.
 // SAFETY: the maps are mapped from `init` to `deinit` and written only with the lock held; the
 // kernel reads them as specified in answer.h.
 @safe
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// The origin of the cache in nanoseconds of CLOCK_BOOTTIME.
+    /// Origin of the cache in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 
-    /// Size of the buffer for the log of the BPF verifier, in octets.
+    /// For the log of the BPF verifier.
     private static let logOctets = 1 << 16
 
-    /// Maximum number of idle copies returned in one pass.
+    /// Idle copies returned in one pass.
     private static let mostIdle = 4096
 
     /// Loads the program, with space for `entries` answers.
     ///
-    /// - Parameters:
-    ///   - origin: The origin of the cache.
-    ///   - seed: A random number from the kernel, from which the secrets of the keys are derived.
+    /// - Parameter seed: random number from the kernel, from which secrets of the keys are derived.
     package init(
         entries: Int,
         origin: Instant,
@@ -78,13 +76,12 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Makes the kernel answer only queries to these destination addresses, at most 16.
+    /// Answers only queries to these destination addresses, at most 16.
     ///
     /// An unspecified address stands for the loopback address of its family.
-    ///
     /// - Parameters:
-    ///   - ipv4: True to answer clients in 127.0.0.0/8.
-    ///   - ipv6: True to answer ::1.
+    ///   - ipv4: answer clients in 127.0.0.0/8.
+    ///   - ipv6: answer ::1.
     package func answer(
         at addresses: [(ip: IPAddress, port: UInt16)],
         ipv4: Bool,
@@ -116,7 +113,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Updates the families that the program answers.
     private func show(_ copies: borrowing Copies) {
         unsafe bpf_answering_families(
             answering.pointee.state,
@@ -126,17 +122,16 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     /// State and counters.
     package struct Numbers: Sendable, Equatable {
-        /// Number of copies in the kernel.
+        /// Copies in the kernel.
         package var entries = 0
 
-        /// Number of replies that the kernel sent, as of the last collection.
+        /// Replies that the kernel sent, as of the last collection.
         package var answers: UInt64 = 0
 
-        /// True if the kernel does not answer, because an operator watches all queries or because
-        /// many entries are being changed.
+        /// True while an operator watches all queries, or many entries are being changed.
         package var isSuspended = false
 
-        /// True for each family that the program may answer.
+        /// Families that the program may answer.
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {
@@ -205,7 +200,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // An error means that the copy does not exist, which is the wanted state.
+            // An error means that the copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -254,7 +249,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// Returns the slot of the copy with this key, or a free slot; nil if there is none.
+    /// Returns the slot of the copy with this key, or a free slot.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -290,9 +285,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     /// Maximum size of frames for `outcome`, in octets.
     package static let largestFrame = 2048
 
-    /// Runs the program on an Ethernet frame received on loopback, even if it is not attached.
+    /// Runs the program on a loopback frame; nil if the program passes the frame unchanged.
     ///
-    /// - Returns: The resulting frame; nil if the program passes the frame unchanged.
+    /// The program need not be attached.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
@@ -304,11 +299,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// Returns the last line of the log of the BPF verifier.
+    /// Last line of the BPF verifier's log.
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // Skip the statistics in the very last line.
+        // The very last line has statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 

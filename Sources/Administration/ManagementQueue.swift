@@ -1,40 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Queue of the jobs for control calls or scrapes, which clients can repeat without end.
+/// Queue of jobs for control calls or scrapes, which clients can repeat without limit.
 ///
-/// One job runs at a time, in order of arrival. After a job, no job runs for twice the time that
-/// the job took. Therefore the jobs use at most a third of the service loop, and one other thread.
+/// One job runs at a time, followed by a pause of twice its duration. Therefore jobs use at most a
+/// third of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
-    /// Pause after a job, as a multiple of its duration.
+    /// Multiple of the job's duration.
     static let pauseFactor = 2
 
-    /// Shortest pause; accounts for reading the call and sending the reply, outside of the job.
+    /// Accounts for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Longest pause.
-    ///
-    /// A job may run for long on another thread, where it does not load the service loop. Without
-    /// this limit, the pause after such a job would delay other clients too much.
+    /// Bounds the pause after a long job on another thread, which does not load the service loop.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
-    /// Number of jobs that were run.
     private(set) var jobs = 0
 
-    /// Number of queued jobs.
     var waitingJobs: Int { waiting.count }
 
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Timer of the end of a pause.
     private var pause: (any Cancellable)?
 
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job`, and runs it after all jobs before it; `job` must not wait for a client.
+    /// Queues `job`, which must not wait for a client.
     func run<Value: Sendable>(_ job: @ServiceLoop () async throws -> Value) async rethrows -> Value
     {
         if isBusy {
@@ -61,8 +55,8 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// `@concurrent` functions are no substitute: tasks of the service loop prefer its thread for them,
-/// too (SE-0417).
+/// `@concurrent` functions are no substitute: tasks of the service loop prefer its thread
+/// (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

@@ -11,16 +11,14 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Limits the time that the jobs use on the service loop.
+    /// Limits the jobs' time on the service loop.
     let queue: ManagementQueue
 
-    /// Queue of checks: each takes the memory of a second set of settings.
+    /// Each check takes the memory of a second set of settings.
     ///
-    /// A waiting check occupies a connection, so the limits of connections are the limits of this
-    /// queue, in total and per user.
+    /// A waiting check occupies a connection, so the limits of connections bound this queue.
     let checks = ManagementQueue()
 
-    /// Makes a dispatcher.
     package init(
         handler: any ControlHandling,
         access: ControlAccess,
@@ -33,11 +31,10 @@ package struct ControlDispatcher: Sendable {
         self.queue = queue
     }
 
-    /// Sends a message to the peer and waits until the peer has accepted it; throws on failure.
+    /// Sends a message, and waits until the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call with one message, with several if the call has `more` set, or with none if it
-    /// is `oneway`.
+    /// Answers a call: one message, several for a call with `more`, none for `oneway`.
     ///
     /// - Throws: the error of `send`, or `CancellationError` during a series of replies.
     package func answer(
@@ -66,7 +63,7 @@ package struct ControlDispatcher: Sendable {
                     metadata: ["method": "\(call.method)"]
                 )
             }
-            // Every error has a JSON form: strings and objects only.
+            // Every error has a JSON form.
             last = (try? Reply(error).message()) ?? [0]
         }
         if !call.oneway { try await send(last) }
@@ -74,7 +71,7 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Failure of `send`, as opposed to a failure of the method.
+    /// Failure of `send`, not of the method.
     private struct Unsent: Error {
         let error: any Error
     }
@@ -92,21 +89,19 @@ package struct ControlDispatcher: Sendable {
         return message
     }
 
-    /// Returns the message with the results of `read`, which runs as a job of the queue.
+    /// Runs `read` as a job of the queue.
     private func message<Results: Encodable & Sendable>(
         _ read: @Sendable @ServiceLoop () async throws -> Results
     ) async throws -> [UInt8] {
         try await queue.run { try await Self.message(try await read()) }
     }
 
-    /// Returns the message with one of several results.
+    /// One of several results.
     private func part(_ results: some Encodable & Sendable) async throws -> [UInt8] {
         try await queue.run { try await Self.message(results, continues: true) }
     }
 
-    /// Executes a call.
-    ///
-    /// - Parameter sendMore: sends the messages before the last one; the last one is returned.
+    /// Executes a call; `sendMore` sends all messages but the last, which is returned.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -306,7 +301,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Checks the permission to see the queries of clients.
+    /// Checks the permission to see queries of clients.
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials

@@ -9,22 +9,20 @@ internal import Control
 ///     all users:         connections <= total
 ///                        open streams <= streams < total
 struct ControlPlaces {
-    /// Maximum number of connections.
     let total: Int
 
     /// Connections and streams reserved for root.
     var reserved: Int { total / 8 }
 
-    /// Maximum connections of one user except root.
+    /// Not for root.
     var perUser: Int { max(1, total / 2) }
 
-    /// Maximum number of streams.
     var streams: Int { max(1, total / 2) }
 
-    /// Maximum streams of one user except root.
+    /// Not for root.
     var streamsPerUser: Int { max(1, total / 4) }
 
-    /// Maximum octets of unsent replies on all connections.
+    /// Octets of unsent replies on all connections.
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
 
     private var connected = Users()
@@ -35,14 +33,14 @@ struct ControlPlaces {
 
     init(total: Int) { self.total = total }
 
-    /// Counts a new connection of `user`; returns false if a limit is reached.
+    /// Counts a new connection; returns false if a limit is reached.
     mutating func connect(_ user: UInt32) -> Bool {
         connected.take(user, most: total, reserved: reserved, perUser: perUser)
     }
 
     mutating func disconnect(_ user: UInt32) { connected.free(user) }
 
-    /// Counts a new stream of `user`; returns false if a limit is reached.
+    /// Counts a new stream; returns false if a limit is reached.
     mutating func beginStream(_ user: UInt32) -> Bool {
         streaming.take(user, most: streams, reserved: reserved, perUser: streamsPerUser)
     }

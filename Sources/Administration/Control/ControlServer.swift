@@ -5,9 +5,9 @@ package import Net
 
 /// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client uses at most the memory of one call (64 KiB) and one reply.  Deadlines end slow, silent
-/// and non-reading connections.  A client that pipelines calls gets one answer per turn of the
-/// service loop.  `ControlPlaces` limits all clients and each user.
+/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
+/// and non-reading connections. A client that pipelines calls gets one answer per iteration of the
+/// service loop. `ControlPlaces` limits all clients and each user.
 @ServiceLoop
 package final class ControlServer {
     /// Resource limits of clients.
@@ -18,7 +18,7 @@ package final class ControlServer {
         /// Idle timeout between calls.
         package var idle = Duration.seconds(60)
 
-        /// Timeout for a call, from its first octet to its last.
+        /// From the first octet of a call to the last.
         package var arrival = Duration.seconds(5)
 
         /// Timeout for a client to accept a reply.
@@ -38,7 +38,7 @@ package final class ControlServer {
 
     private let logger: Logger
 
-    /// Tasks of the clients by connection; at most `limits.connections`.
+    /// By connection; at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     private var places: ControlPlaces
@@ -68,8 +68,7 @@ package final class ControlServer {
     /// Number of connected clients.
     package var clients: Int { tasks.count }
 
-    /// Serves clients until the task is cancelled or the listener fails; then closes all
-    /// connections and removes the socket file.
+    /// Serves clients until cancelled or until the listener fails, then closes everything.
     ///
     /// - Throws: the listener's error; `cancelled` or `closed` after a regular end.
     package func run() async throws(SocketError) {
@@ -85,7 +84,7 @@ package final class ControlServer {
         throw end
     }
 
-    /// Accepts clients until the listener fails, and returns the error.
+    /// Accepts clients until the listener fails; returns the error.
     private func accept() async -> SocketError {
         while true {
             do throws(SocketError) {
@@ -94,8 +93,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // Swift 6.3 cannot check a task that is added to a group from within a global
-                // actor, so this task is unstructured; `run` cancels it.
+                // Unstructured: Swift 6.3 cannot check a task that a global actor adds to a group.
+                // `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -106,8 +105,7 @@ package final class ControlServer {
         }
     }
 
-    /// Returns the credentials of a new client; nil if a limit is reached or the client has
-    /// disconnected.
+    /// Returns the credentials; nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -157,7 +155,7 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // Deadline for the rest of an incomplete call; further octets do not extend it.
+        // Further octets do not extend the deadline of an incomplete call.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {
@@ -202,8 +200,8 @@ package final class ControlServer {
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream may be silent for days: cancel it as soon as its client disconnects, because
-        // streams are few.
+        // A stream may be silent for days. Streams are few, so a disconnect ends the stream
+        // immediately.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }
@@ -216,7 +214,7 @@ package final class ControlServer {
     }
 }
 
-/// Error that closes a connection because a resource limit is reached.
+/// Closes a connection because a resource limit is reached.
 private struct Refusal: Error, CustomStringConvertible {
     let description: String
 }

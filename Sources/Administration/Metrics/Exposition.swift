@@ -2,10 +2,9 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// An empty family is omitted.  A second sample with the same name and labels is omitted, too: a
+/// Empty families are omitted. A second sample with the same name and labels is omitted, too: a
 /// scraper would reject the whole text.
 package struct Exposition {
-    /// Exposition format.
     enum Form: CaseIterable, Sendable {
         /// Prometheus text format 0.0.4.
         case prometheus
@@ -21,7 +20,6 @@ package struct Exposition {
         }
     }
 
-    /// Type of a metric family.
     enum Kind: String {
         case counter
 
@@ -34,7 +32,7 @@ package struct Exposition {
         case info
     }
 
-    /// Labels of a sample in output order.
+    /// In output order.
     typealias Labels = KeyValuePairs<String, String>
 
     let form: Form
@@ -54,7 +52,7 @@ package struct Exposition {
     /// Writes a metric family.
     ///
     /// - Parameters:
-    ///   - name: name with its unit and without `_total` or `_info`, which `kind` adds.
+    ///   - name: with its unit and without `_total` or `_info`, which `kind` adds.
     ///   - help: noun phrase without a full stop.
     ///   - write: adds the samples.
     mutating func family(
@@ -129,7 +127,7 @@ package struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// Escapes a label value; both formats escape the same characters.
+    /// Both formats escape the same characters.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value
@@ -146,7 +144,6 @@ package struct Exposition {
     }
 }
 
-/// Value of a sample.
 protocol MetricValue {
     var metricText: String { get }
 }

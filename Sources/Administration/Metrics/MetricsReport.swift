@@ -7,8 +7,7 @@ package import Net
 
 /// Values of all metrics at one moment.
 ///
-/// The counters are those of `stats` and `status`, counted from the start of the daemon;
-/// `stats --reset` does not change metrics.
+/// Counted from the start of the daemon; `stats --reset` does not change metrics.
 package struct MetricsReport: Sendable {
     /// Counters of `stats`, except those with more labels below.
     var stats: StatsReply
@@ -31,7 +30,7 @@ package struct MetricsReport: Sendable {
 extension MetricsReport {
     /// Start time, reloads and lost log lines of the daemon.
     package struct Life: Sendable {
-        /// Start time in seconds since 1970.
+        /// In seconds since 1970.
         package var startSeconds: Int64 = 0
 
         /// Successful and failed reloads.
@@ -72,9 +71,7 @@ extension MetricsReport {
         versions = LibraryVersions.reply
     }
 
-    /// Returns the metrics text.
-    ///
-    /// Takes about 1 ms: callers on the service loop use `offLoop`.
+    /// Returns the metrics text, in about 1 ms: the service loop uses `offLoop`.
     func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)

@@ -5,11 +5,11 @@ package import Net
 
 /// Metrics servers of all configured addresses and paths.
 ///
-/// A reload first binds new listeners, then serves them and closes those that the settings no
-/// longer name; unchanged ones keep their sockets and clients (as in `ListenerManager`).
+/// A reload first binds new listeners, then serves them and closes removed listeners. Unchanged
+/// listeners keep their sockets and clients.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Listeners that are bound but not served yet; closed when the value is released.
+    /// Bound listeners without a server; closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -18,17 +18,13 @@ package final class ScrapePoints {
     private let logger: Logger
     private let renderer: ScrapeRenderer
 
-    /// Makes an empty list of servers.
-    ///
-    /// - Parameter report: returns the current metrics.
+    /// Makes an empty list; `report` returns the current metrics.
     package init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
         self.logger = logger
         renderer = ScrapeRenderer(report)
     }
 
-    /// Binds the listeners that are in the settings and not open yet.
-    ///
-    /// - Throws: `MetricsListenError`; then no new listener is bound.
+    /// Binds the new listeners of the settings: all, or none and throws.
     package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {

@@ -3,8 +3,8 @@ internal import Net
 
 /// Renderer of the metrics for all clients: one scrape at a time.
 ///
-/// Requests that wait for the same format share the next scrape, so its values are never older than
-/// a request.
+/// Requests that wait for the same format share the next scrape: values are never older than a
+/// request.
 @ServiceLoop
 final class ScrapeRenderer {
     private let report: @ServiceLoop () -> MetricsReport
@@ -25,7 +25,6 @@ final class ScrapeRenderer {
         await queue.run { ScrapeRequest(head) }
     }
 
-    /// Returns the metrics text.
     func body(_ form: Exposition.Form) async -> [UInt8] {
         if let shared = pending[form] { return await shared.value }
         let scrape = ServiceLoop.task { [self] in

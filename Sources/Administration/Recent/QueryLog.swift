@@ -8,15 +8,15 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// The log reads the rings in which threads record their queries, so that it does not slow down
-/// answers. Queries that arrive faster than it reads are lost; their number is logged.
+/// Reads the rings (fixed-size buffers) in which threads record queries, so that logging does not
+/// slow down answers. Queries that are overwritten before the read are counted and logged as lost.
 @ServiceLoop
 package final class QueryLog {
     /// Returns the current rings and the names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
-    /// Minimum time between two warnings about lost queries.
+    /// Between two warnings about lost queries.
     private static let complaintInterval: Duration = .seconds(60)
 
     private let logger: Logger
@@ -25,7 +25,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of lost queries: since the start, and since the last warning.
+    /// Lost queries: since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
@@ -36,7 +36,7 @@ package final class QueryLog {
         self.source = source
     }
 
-    /// Switches the log on, from the next query on, or off, after logging what has arrived.
+    /// Switches the log on for new queries, or off after logging earlier queries.
     package func use(_ isWanted: Bool) {
         if isWanted, task == nil {
             reader = RecentReader(startingAt: source().recent)

@@ -7,8 +7,7 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Not isolated to the service loop: a list of all records takes milliseconds, so callers on the
-/// loop use `offLoop`.
+/// Not isolated: a list takes milliseconds, so callers on the service loop use `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
@@ -35,9 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns the queries that pass `filter`, oldest first.
-    ///
-    /// - Parameter most: maximum number of queries; the oldest are returned.
+    /// Returns the queries that pass `filter`, oldest first; of more than `most`, the oldest.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -165,7 +162,7 @@ extension QueryCount {
         slowestUs = max(slowestUs, record.microseconds)
     }
 
-    /// Returns the sort key of a list.
+    /// Sort key of a list.
     fileprivate func amount(_ kind: TopRequest.Kind) -> UInt64 {
         switch kind {
         case .misses: misses

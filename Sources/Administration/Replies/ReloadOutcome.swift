@@ -15,7 +15,7 @@ package struct ReloadOutcome: Sendable {
 
     package var unlistedChanges = 0
 
-    /// Maximum number of listed changes; a longer reply would block the service loop.
+    /// A longer reply would block the service loop.
     package static let listedChanges = 1_000
 
     /// Changed options that are read only at the start.
@@ -44,7 +44,7 @@ package struct ReloadOutcome: Sendable {
 }
 
 extension ReloadOutcome {
-    /// Notes for the operator; at most one.
+    /// At most one note for the operator.
     package var notes: [String] {
         guard usesCredentials, !changes.contains(where: { $0.kind == .secret }) else { return [] }
         return [

@@ -4,12 +4,12 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Reads resolv.conf(5), and checks if its first server is this daemon, or systemd-resolved
-    /// with this daemon as its server.
+    /// Checks if the first server of resolv.conf(5) is this daemon, directly or through
+    /// systemd-resolved.
     ///
     /// - Parameters:
     ///   - addresses: listen addresses of the daemon.
-    ///   - root: prefix of all paths; empty except in tests.
+    ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }

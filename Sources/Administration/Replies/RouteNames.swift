@@ -4,9 +4,8 @@ internal import Control
 
 /// Names of routes for operators: place and first domain.
 ///
-/// There may be 100,000 routes, so they are read once per reload, on any thread.
+/// Made once per reload, on any thread: there may be 100,000 routes.
 package struct RouteNames: Sendable {
-    /// Position and first domain of a route.
     private struct Known: Sendable {
         let index: Int
 
@@ -27,9 +26,9 @@ package struct RouteNames: Sendable {
 
     package func domain(_ place: String) -> String { known[place]?.domain ?? "" }
 
-    /// Maps the places of these routes to their places among `new` routes.
+    /// Maps the changed places of these routes to their places among `new` routes.
     ///
-    /// Routes with the same first domain are considered the same.  Unchanged places are omitted.
+    /// Routes with the same first domain are considered the same.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.known.map { ($1.domain, $0) },

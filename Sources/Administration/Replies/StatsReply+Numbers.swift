@@ -57,17 +57,15 @@ extension CacheStats {
 }
 
 extension VendorStats {
-    /// - Parameters:
-    ///   - spared: calls avoided outside the vendor client.
-    ///   - routes: names of the routes.
+    /// - Parameter spared: calls avoided outside the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,
         spared: SparedCalls,
         routes: RouteNames
     ) {
-        // Assigned through a variable: in an initialiser the observers that fill the fields with the
-        // new names do not run.
+        // Assigned through a variable: property observers, which fill the renamed fields, do not
+        // run in an initialiser.
         var reply = Self(name: name)
         reply.protected = statistics.isProtected
         reply.lookups = statistics.calls

@@ -2,7 +2,7 @@
 internal import Control
 
 extension UInt64 {
-    /// Returns the increase since `earlier`; the whole value if the counter was reset meanwhile.
+    /// Returns the increase; the whole value if the counter was reset meanwhile.
     fileprivate func since(_ earlier: UInt64) -> UInt64 {
         self >= earlier ? self - earlier : self
     }
@@ -20,7 +20,7 @@ protocol CounterRecord {
 }
 
 extension CounterRecord {
-    /// Returns the increase of the counters since `earlier`, and the current gauges.
+    /// Returns the increase of the counters, and the current gauges.
     func since(_ earlier: Self) -> Self {
         var difference = self
         for counter in Self.counters {

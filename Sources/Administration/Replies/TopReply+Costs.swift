@@ -6,9 +6,7 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Makes the list of the names with the highest cost, of all vendors.
-    ///
-    /// - Parameter total: number of names in all billable calls.
+    /// Makes the list of all vendors' costliest names; `total` names had billable calls.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames

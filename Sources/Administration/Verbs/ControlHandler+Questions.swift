@@ -33,7 +33,7 @@ extension ControlHandler {
         for name in request.names {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
-        // Up to `resolvedTogether` names are in flight; results are sent in order.  If the client
+        // Up to `resolvedTogether` names are in flight; results are sent in order. If the client
         // does not read, no further name is resolved.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
@@ -53,7 +53,7 @@ extension ControlHandler {
         }
     }
 
-    /// Number of entries in one part of `dump`.
+    /// Entries in one part of `dump`.
     private static let dumpedTogether = 256
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
@@ -75,7 +75,7 @@ extension ControlHandler {
         return DumpReply(entries: [], total: Int(cache.numbers.entries))
     }
 
-    /// Resolves all types of a name concurrently.
+    /// Resolves all types concurrently.
     private func resolved(_ name: Name, _ types: [RecordType]) async -> [Resolved] {
         let asked = types.map { type in
             ServiceLoop.task { [self] in await resolved(Question(name: name, type: type)) }

@@ -16,7 +16,7 @@ package final class ControlHandler: ControlHandling {
     let clocks: Clocks
     private let start: Instant
 
-    /// Counters at the last reset.
+    /// At the last reset.
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
 
@@ -66,7 +66,7 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // Fixed schedule, independent of the reader's speed, so that rates cover equal intervals.
+        // Fixed schedule, independent of the reader's speed: rates cover equal intervals.
         var next = clocks.now()
         while true {
             try await send(try await stats(reset: false))
@@ -132,7 +132,7 @@ package final class ControlHandler: ControlHandling {
     ) async throws {
         var reader = RecentReader(startingAt: daemon.state.recent)
         var left = count ?? .max
-        // Tells the client that watching has begun.
+        // Confirms that watching has begun.
         try await send(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)
@@ -195,7 +195,7 @@ package final class ControlHandler: ControlHandling {
 
     // MARK: - Arguments
 
-    /// Returns the selection of entries from one vendor or upstream, or from all of a kind.
+    /// Entries from one vendor or upstream, or from all of a kind.
     private func selection(
         of source: String
     ) throws(MethodError) -> AnswerCache.Selection {

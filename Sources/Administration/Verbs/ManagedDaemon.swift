@@ -24,7 +24,7 @@ package protocol ManagedDaemon: AnyObject {
     /// Reloads the settings file; applies all settings or none.
     func reload() async -> ReloadOutcome
 
-    /// Checks the settings file, or another text, like a reload, without changing anything.
+    /// Checks the settings file, or another text, like a reload, without changes.
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
@@ -62,7 +62,7 @@ package struct DaemonState {
     package var misses: MissQueue?
     package var accelerator: any ManagedAccelerator
 
-    /// Counters of workers that a reload has ended.
+    /// Of workers that a reload has ended.
     package var closedWorkers: (queries: QuerySums, hits: LatencySum)
 
     /// Merged and paired lookups of vendors that a reload has removed.
@@ -74,7 +74,7 @@ package struct DaemonState {
     /// First problem of the last reload; nil if the reload succeeded.
     package var reloadProblem: String?
 
-    /// Number of log lines dropped since the start; nil if the program has no ``LogSink``.
+    /// Since the start; nil if the program has no ``LogSink``.
     package var droppedLogLines: UInt64?
 
     package var recent: [RecentQueries] {
@@ -129,7 +129,6 @@ package struct NetworkEvents {
     package var changes: UInt64 = 0
     package var resumes: UInt64 = 0
 
-    /// Time of the latest event.
     package var latest: Instant?
 
     package init() {}
