@@ -13,12 +13,12 @@ internal import Resolver
 /// Acceleration: lets the kernel answer cached queries from loopback clients.
 ///
 /// Answers of the kernel are counted once a second, in steps, because a client can use all copies.
-/// Before counters are read, those of the first copies are counted.
+/// Reading counters counts the first copies immediately.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// Recent queries: one record per second for all answers to a question.
+    /// One record per second for all answers to a question.
     package nonisolated let recent = RecentQueries()
 
     /// Nil if acceleration is off.
@@ -42,13 +42,13 @@ final class Accelerator: ManagedAccelerator {
     /// Assumed latency of kernel answers, which are not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Interval between two collections of the kernel's hit counts.
+    /// Between two collections of the kernel's hit counts.
     private static let interval: Duration = .seconds(1)
 
-    /// Maximum records per collection, for the most frequent questions.
+    /// Per collection, for the most frequent questions.
     private static let mostRecords = 256
 
-    /// Maximum steps of `collect`, which covers 256 copies in each: about 2 ms.
+    /// Limit of `collect`: each step covers 256 copies; in total about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -59,10 +59,9 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the kernel program, if the settings enable acceleration.
+    /// Starts to load the kernel program, if acceleration is enabled.
     ///
     /// Loading takes 100 ms on a thread, which inherits the present capabilities.
-    ///
     /// - Throws: `StartError.system` if the thread cannot be created.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
@@ -117,7 +116,7 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Starts to count the answers of the kernel, until the task is cancelled.
+    /// Counts the answers of the kernel until the task is cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
@@ -141,7 +140,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings and addresses.
     ///
-    /// The kernel answers an address family only if `allow` contains all of its loopback addresses.
+    /// The kernel answers an address family only if `allow` contains all its loopback addresses.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -188,7 +187,6 @@ final class Accelerator: ManagedAccelerator {
         /// The copies with the most hits so far.
         var most: [MirroredHits] = []
 
-        /// Keeps the `count` copies with the most hits.
         mutating func keep(_ count: Int) {
             guard most.count > count else { return }
             most.sort { $0.times > $1.times }

@@ -16,7 +16,7 @@ package final class Daemon {
     var components: Components
     package let logger: Logger
 
-    /// Log output; nil if the daemon does not control it.
+    /// Nil if the daemon does not control its log.
     package let log: LogSink?
     let handler: QueryHandler
     let listenerManager: ListenerManager
@@ -59,12 +59,12 @@ package final class Daemon {
     /// Thread of `prepareHTTP`.
     var starter: WorkerThread?
 
-    /// Awaited at the end, because the thread must not outlive the daemon.
+    /// Awaited at the end: the thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
 
-    /// Time for pending queries to complete after SIGTERM.
+    /// Time for pending queries after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
     static let dumpedQueries = 100
@@ -121,12 +121,12 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Before any query is answered, because hosts files override other answers.
+            // Before any query: hosts files override other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = try Self.missQueue(for: handler, own)
             self.misses = misses
-            // Before the first query, which may be answered from the snapshot.
+            // Before the first query, which the snapshot may answer.
             startCacheFile()
             let handlers = ListenerManager.Handlers(
                 components: components,
@@ -195,7 +195,7 @@ package final class Daemon {
 
     /// Drops capabilities for this thread and for threads started later.
     ///
-    /// If a seccomp filter of the service manager prevents the call, the daemon keeps them.
+    /// If a seccomp filter prevents the call, the daemon keeps them.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -239,7 +239,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket, before root privileges are dropped: only root can set any group.
+    /// Opens the control socket before root privileges are dropped: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {
@@ -259,7 +259,7 @@ package final class Daemon {
         return ServiceLoop.task { [self] in await serveControl(at: socket, handler) }
     }
 
-    /// Serves the control socket until the task is cancelled; opens it again if its file is removed.
+    /// Serves the control socket until cancelled; opens the socket again if its file is removed.
     private func serveControl(at first: ControlSocket, _ handler: ControlHandler) async {
         let path = components.settings.control.socket
         let end = "restart the daemon to use httpdnsctl again"
@@ -306,7 +306,7 @@ package final class Daemon {
 
     // MARK: - Stopping
 
-    /// Stops accepting queries, and waits for pending ones until a deadline.
+    /// Stops accepting queries, and waits for pending queries until a deadline.
     private func drain() async {
         isStopping = true
         ServiceManager.stopping()

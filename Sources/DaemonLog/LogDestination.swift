@@ -5,7 +5,7 @@ internal import Net
 
 /// Destination of log entries.
 struct LogDestination: Sendable {
-    /// Writes an entry; thread-safe.
+    /// Thread-safe.
     let put: @Sendable (LogEntry, LogFormat) -> Void
 
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
@@ -14,7 +14,7 @@ struct LogDestination: Sendable {
         write(format == .json ? entry.json : entry.text)
     }
 
-    /// Journal entry; a line with priority on standard error if the journal fails.
+    /// If the journal fails, writes a line with priority to standard error.
     private static let journal = LogDestination { entry, _ in
         if !Journal.send(entry.journalFields) { write(entry.prefixed) }
     }

@@ -5,10 +5,10 @@ package import Logging
 internal import Net
 internal import Synchronization
 
-/// Log sink: filters entries by level, limits repeated ones, and stores the latest in memory.
+/// Log sink: filters entries by level, limits repeated entries, and stores the latest in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which the flight recorder skips: there are too many,
-    /// and the query rings have them.
+    /// Source of entries about single queries, which the flight recorder (latest log lines in
+    /// memory) skips: there are too many.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -22,13 +22,13 @@ package final class LogSink: Sendable {
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
-    /// Level on the command line; nil if the settings decide.
+    /// Command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
     /// Level that an operator has set at run time, and level of the settings.
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
-    /// Makes a log that writes to the journal or to standard error; `level` overrides the settings.
+    /// Makes a log that writes to the journal or standard error; `level` overrides the settings.
     package convenience init(_ settings: LogSettings, level: Logger.Level? = nil) {
         self.init(settings, level: level, to: .standard, now: { Clock.now })
     }
@@ -56,7 +56,7 @@ package final class LogSink: Sendable {
         format.withLock { $0 = settings.format }
     }
 
-    /// Sets the minimum level, which reloads do not change; nil restores the level of the settings.
+    /// Sets the minimum level until the daemon ends; nil restores the level of the settings.
     package func setLevel(_ level: Logger.Level?) {
         threshold.level = chosen.withLock { chosen in
             chosen.byOperator = level
@@ -72,15 +72,15 @@ package final class LogSink: Sendable {
     /// Logger that writes to this log.
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Minimum level to handle; the flight recorder also has entries that are not logged.
+    /// The flight recorder also has entries that are not logged.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Number of lines dropped since the start because the reader of the log was too slow.
+    /// Lines dropped since the start because the reader of the log was too slow.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
 
-    /// Records an entry, and writes it if its level and the limit admit it.
+    /// Records an entry, and writes the entry if its level and the limit allow.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
         var isLogged = entry.level >= threshold.level
         if isLogged, entry.level >= .notice, !entry.fields.isEmpty {
@@ -147,7 +147,7 @@ package final class LogSink: Sendable {
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 
-    /// Installs a crash handler that writes the lines of the flight recorder to standard error.
+    /// Installs a crash handler that writes the flight recorder to standard error.
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 

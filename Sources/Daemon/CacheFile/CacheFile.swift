@@ -19,7 +19,7 @@ final class CacheFile {
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Returns the rule for the answers in the cache; nil while they are being changed.
+    /// Rule for the answers in the cache; nil while the cache is being changed.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -33,7 +33,7 @@ final class CacheFile {
 
     /// State of the cache when it was equal to the file; nil until loading has ended.
     ///
-    /// While it is nil, nothing is written: a partly loaded cache must not replace the file.
+    /// Nil prevents writing: a partly loaded cache must not replace the file.
     private var state: State?
     private var alarm: Alarm?
 
@@ -230,7 +230,7 @@ final class CacheFile {
         onLoad?(loaded.hottest)
     }
 
-    /// Renames a damaged file, so that it can be examined.
+    /// Renames a damaged file, so that an operator can examine the file.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text

@@ -32,7 +32,7 @@ struct CacheSnapshotFile: Sendable {
         let octets: Int
     }
 
-    /// - Parameter validity: the settings by which the answers were made; nil if unknown.
+    /// - Parameter validity: settings by which the answers were made; nil if unknown.
     func write(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -62,10 +62,8 @@ struct CacheSnapshotFile: Sendable {
     }
 
     enum LoadFault: Error {
-        /// The file cannot be read.
         case unread(FileFault)
 
-        /// The content is damaged.
         case damaged(SnapshotError)
     }
 
@@ -75,9 +73,8 @@ struct CacheSnapshotFile: Sendable {
 
     /// Restores the cache from the file; nil if there is no file.
     ///
-    /// The file is read twice: the first pass checks it, so that no part of a damaged file is used.
-    ///
-    /// - Parameter validity: the rule for the answers; nil to restore all.
+    /// The first of two passes checks the file: no part of a damaged file is used.
+    /// - Parameter validity: rule for the answers; nil to restore all.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,

@@ -20,7 +20,6 @@ extension Daemon {
         }
     }
 
-    /// Makes the cache file use the rule of the current settings.
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
             // During a sweep, the cache has answers of the previous settings.
@@ -46,7 +45,7 @@ extension Daemon {
 }
 
 extension Components {
-    /// The rule for answers of a snapshot under these settings.
+    /// Rule for answers of a snapshot under these settings.
     fileprivate var snapshotValidity: SnapshotValidity {
         let vendors = settings.vendors.map { ($0.name, $0.answerValues) }
         return resolver.snapshotValidity(vendors: Dictionary(vendors) { first, _ in first })

@@ -33,7 +33,7 @@ extension Components {
 
         let plan: RoutingPlan
 
-        /// Makes the components; takes unchanged ones from `old`.
+        /// Takes unchanged components from `old`.
         init(
             _ settled: SettledRoutes,
             in dependencies: Dependencies,
@@ -90,7 +90,7 @@ struct RoutingPlan: Sendable {
 
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Makes the routes and compares them with the old ones, in linear time.
+    /// Makes the routes and compares them with the old routes, in linear time.
     func routing() -> Routing {
         var table = RouteTable()
         for route in settings.routes {

@@ -8,7 +8,7 @@ internal import Upstream
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Transport of health probes, which must not wait for client queries.
+    /// Health probes must not wait for client queries.
     let probes: any HTTPTransport
 
     let shares: TransferShares
@@ -96,7 +96,7 @@ extension Components {
         }
     }
 
-    /// Logs unprotected upstreams that `old` lacks, and later changes of their servers' health.
+    /// Logs new unprotected upstreams, and later changes of their servers' health.
     func reportUpstreams(to logger: Logger, after old: Components? = nil) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }

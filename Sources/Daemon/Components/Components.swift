@@ -11,7 +11,7 @@ internal import Upstream
 
 /// All components that the settings describe, connected but not started.
 ///
-/// This file and `Resolver.init` show the dependencies.  A reload makes new `Components`, which
+/// This file and `Resolver.init` show the dependencies. A reload makes new `Components`, which
 /// share unchanged components with the old ones.
 @ServiceLoop
 struct Components {
@@ -20,11 +20,10 @@ struct Components {
     let clocks: Clocks
     let cache: AnswerCache
 
-    /// Transport shared by all vendors.
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
 
-    /// Transports shared by upstreams over HTTPS.
+    /// Shared by all upstreams over HTTPS.
     let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
 
@@ -36,8 +35,8 @@ struct Components {
     /// Makes all components.
     ///
     /// - Parameter old: provides unchanged components; not modified here.
-    /// - Throws: `StartError` for faults that checking the settings does not find, such as a cipher
-    ///   that the installed OpenSSL lacks.
+    /// - Throws: `StartError` for faults that checks of the settings do not find, such as a cipher
+    ///   that OpenSSL lacks.
     init(
         _ settings: Settings,
         in dependencies: Dependencies = .system,
@@ -47,7 +46,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Makes all components, with the routes on a thread: 100,000 routes take about 1 s.
+    /// Makes the routes on a thread: 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -130,8 +129,8 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
-    /// Exit code of the daemon: 1 if a later start can succeed, or 78 (`EX_CONFIG` of sysexits.h) if
-    /// only other settings or permissions help.
+    /// Exit code: 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other
+    /// settings or permissions help.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1

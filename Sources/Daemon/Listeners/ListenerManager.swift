@@ -19,7 +19,7 @@ final class ListenerManager {
         var server: TCPServer?
     }
 
-    /// Addresses bound but not served yet; closed when the value is released.
+    /// Bound addresses, not served yet; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }
@@ -36,7 +36,7 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant, because the kernel distributes clients by the number of sockets.
+    /// Constant: the kernel distributes clients by the number of sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -80,13 +80,13 @@ final class ListenerManager {
         }
     }
 
-    /// Binds the addresses of the settings that are not bound, and adopts the sockets from systemd.
+    /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// A passed socket is served even if it is not in `listen`: clients of an unread socket would
-    /// wait instead of trying another server.
+    /// A passed socket is served even if `listen` lacks its address: clients of an unread socket
+    /// would wait instead of trying another server.
     ///
-    /// Some default addresses may be left out if at least one remains: those that the machine
-    /// lacks, and those without permission if systemd has passed others.
+    /// Default addresses that the machine lacks are left out if at least one remains; with passed
+    /// sockets, also default addresses without permission.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -137,7 +137,7 @@ final class ListenerManager {
 
     /// Starts to answer on the bound addresses.
     ///
-    /// - Throws: `StartError.system` if a thread cannot be created; then they are closed.
+    /// - Throws: `StartError.system` if a thread cannot be created; then the addresses are closed.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {
@@ -203,7 +203,7 @@ final class ListenerManager {
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
-        // Order the listeners as in the settings, so that `status` lists them as after a restart.
+        // In the order of the settings: `status` lists listeners as after a restart.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

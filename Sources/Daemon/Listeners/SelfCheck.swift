@@ -18,13 +18,13 @@ final class SelfCheck {
 
         case silent
 
-        /// The workers receive queries, but more than they can answer.
+        /// The workers receive more queries than they can answer.
         case overloaded
     }
 
-    /// Health check queries to one listen address.
+    /// Health check of one listen address.
     ///
-    /// `batches` has the counter ``DatagramListener/batches`` of each socket before the check.
+    /// `batches` has ``DatagramListener/batches`` of each socket before the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -33,11 +33,9 @@ final class SelfCheck {
 
         /// True if the daemon has received other queries on a socket since the start of the check.
         ///
-        /// The queries of one client all arrive on one of the sockets of an address.
-        ///
-        /// Each receive call returns at least one datagram. If the number of receive calls exceeds
-        /// the number of datagrams that this check can send, other queries arrived. The factor 2 is
-        /// a margin.
+        /// All queries of one client arrive on one socket of an address. Each receive call returns
+        /// at least one datagram. More receive calls than datagrams of this check mean other
+        /// queries; the factor 2 is a margin.
         var showsProgress: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
                 let now = socket.batches.load(ordering: .relaxed)
@@ -52,14 +50,14 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Number of queries for each socket: the kernel chooses the socket by the client's port.
+    /// The kernel chooses the socket by the client's port.
     ///
-    /// With two sockets, one check in 128 does not reach both of them.
+    /// With two sockets, one check in 128 does not reach both sockets.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Maximum number of attempts per query: a flood may fill the socket's buffer.
+    /// Attempts per query: a flood may fill the socket's buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -70,10 +68,10 @@ final class SelfCheck {
 
     /// Queries all listen addresses, and waits up to `time` for the replies.
     ///
-    /// An address without a reply passes the check if it has never answered, or if it is
-    /// overloaded: a restart would not help against overload.  Logs each change of a result.
+    /// An address without a reply passes if it has never answered, or if it is overloaded: a
+    /// restart would not help. Logs each change of a result.
     ///
-    /// - Returns: true if all addresses pass the check.
+    /// - Returns: true if all addresses pass.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -224,7 +222,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Local address for queries to this listen address; nil if no interface has it now,
+    /// Local address for queries to this listen address; nil if no interface has the address,
     /// because the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {

@@ -14,8 +14,8 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// Every step that can fail comes first.  The new components then replace the old ones in one
-    /// turn of the service loop.
+    /// Every step that can fail comes first. The new components then replace the old components in
+    /// one iteration of the service loop.
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -34,7 +34,7 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file or another text like a reload, without changing anything.
+    /// Checks the settings file or another text like a reload, without changes.
     ///
     /// Does not test if addresses are free or hosts files are readable.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
@@ -209,7 +209,7 @@ extension Daemon {
         return sweep
     }
 
-    /// Removes invalid cache entries in several turns, and returns their number.
+    /// Removes invalid cache entries in several iterations of the service loop.
     ///
     /// A stopping daemon waits for the removal before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {

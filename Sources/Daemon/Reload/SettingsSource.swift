@@ -3,7 +3,7 @@ package import Configuration
 
 /// Source of the daemon's settings.
 package struct SettingsSource: Sendable {
-    /// File name from the command line.
+    /// From the command line.
     package let file: String
 
     /// Reads the settings; may block on the disk.
