@@ -145,10 +145,10 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
-/// The OPT record of replies: a UDP payload size of 1232 octets.
+/// A UDP payload size of 1232 octets.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
-/// Converts a name to lower case, padded with 0.
+/// Lower case, padded with 0.
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
     memset(lowered, 0, ANSWER_NAME_OCTETS);
     memcpy(lowered, name, count);

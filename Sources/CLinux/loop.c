@@ -37,15 +37,14 @@ int linux_close_process(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/// Returns the capabilities in word `index` that linux_drop_capabilities keeps.
+/// Capabilities in word `index` that linux_drop_capabilities keeps.
 static uint32_t kept(int index) {
     return index == CAP_TO_INDEX(CAP_NET_BIND_SERVICE) ? CAP_TO_MASK(CAP_NET_BIND_SERVICE) : 0;
 }
 
 int linux_drop_capabilities(void) {
-    // The bounding set limits started programs. The daemon starts none, and PR_SET_NO_NEW_PRIVS
-    // protects against new privileges, so failure without CAP_SETPCAP is harmless. The loop ends
-    // after the last capability.
+    // The bounding set limits started programs. The daemon starts none, so failure without CAP_SETPCAP
+    // is harmless. The loop ends after the last capability.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -75,7 +74,7 @@ int linux_name_thread(const char *name) {
     return -1;
 }
 
-/// Empty handler: its call makes a blocking system call fail with EINTR.
+/// Its call makes a blocking system call fail with EINTR.
 static void interrupted(int signal) { (void)signal; }
 
 int linux_allow_interrupts(void) {
@@ -100,7 +99,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call: wait 1 ms, then signal it again.
+        // The thread may be about to enter the system call: signal it again after 1 ms.
         poll(NULL, 0, 1);
     }
 }

@@ -71,7 +71,7 @@ failed:;
 }
 
 int linux_route_events(void) {
-    // The filter loads big-endian values, but netlink is in host byte order: hence htons.
+    // The filter loads big-endian values, but netlink is in host byte order.
     const unsigned int type = offsetof(struct nlmsghdr, nlmsg_type);
     const unsigned int length = NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_dst_len);
     struct sock_filter code[] = {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct recorder {
-    /// Number of lines noted so far.
+    /// Lines noted so far.
     size_t noted;
 
     struct {
@@ -23,7 +23,7 @@ struct recorder {
 
 struct recorder *recorder_new(void) { return calloc(1, sizeof(struct recorder)); }
 
-/// The ring that is written at a crash.
+/// The buffer that is written at a crash.
 static const struct recorder *black_box;
 
 void recorder_free(struct recorder *recorder) {
@@ -60,7 +60,6 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
     return recorder->lines[place].octets;
 }
 
-/// The previous action of each signal.
 static struct sigaction actions[NSIG];
 
 static void put(const char *text, size_t octets) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loader of the BPF program that answers on loopback. It uses bpf(2) directly: a library for five
-// system calls would be one more dependency of every installation.
+// Loader of the BPF program that answers on loopback. Uses bpf(2) directly: a library would be a
+// dependency for five system calls.
 #pragma once
 #include "answer.h"
 #include <stddef.h>
@@ -11,27 +11,26 @@ struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
 
-    /// Mapped memory: the state, written by the daemon, and the hit counters, read by the daemon.
+    /// Mapped: the state, written by the daemon, and the hit counters, read by the daemon.
     struct answer_state *state;
     uint64_t *hits;
     uint32_t entries;
 };
 
-/// The failed item for error messages, such as "the BPF program".
+/// Failed item for error messages, such as "the BPF program".
 typedef const char *bpf_failure;
 
 /// Creates maps for at most `entries` answers and loads the program.
 ///
-/// Returns 0, or a negated errno with `failure` set; then everything is released. `log` receives
-/// the log of the verifier if the kernel rejects the program, otherwise an empty string.
+/// Returns 0, or a negated errno with `failure` set and everything released. `log` receives the log of
+/// the verifier if the kernel rejects the program, otherwise an empty string.
 int bpf_answering_open(struct bpf_answering *answering, uint32_t entries, bpf_failure *failure,
                        char *log, uint32_t log_octets);
 
-/// Unmaps and closes everything.
 void bpf_answering_close(struct bpf_answering *answering);
 
-/// Attaches the program to the ingress of the device for as long as the returned descriptor is
-/// open. The kernel detaches the program when the process ends in any way.
+/// Attaches the program to the ingress of the device until the returned descriptor is closed, also by
+/// the end of the process.
 ///
 /// Returns a negated errno on failure: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
@@ -41,28 +40,27 @@ int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
 ///
-/// The caller sets all fixed fields of `answer`; this function fills in name, TTL offsets and
-/// sections. The name is in wire form. `ttl_offsets` count from the start of a message.
+/// The caller sets the fixed fields of `answer`. This function adds the name (in wire form), the
+/// sections and the TTL offsets, which count from the start of a message.
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Removes an answer; returns -ENOENT if it does not exist.
+/// Returns -ENOENT if the answer does not exist.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
 /// Begins and ends a batch of changes; in between, the program does not use the answers.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 
-/// Sets the families of the clients that the program answers.
+/// Sets the address families that the program answers.
 void bpf_answering_families(struct answer_state *state, uint32_t families);
 
 /// Returns the hit count of a slot.
 uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot);
 
-/// Runs the program on one Ethernet frame as if received, and replaces the frame by the result; the
-/// buffer has `room` octets.
+/// Runs the program on one Ethernet frame as if received, in a buffer of `room` octets.
 ///
-/// Returns the size of the result, 0 if the program passes the frame, or a negated errno.
+/// Returns the size of the resulting frame, 0 if the program passes the frame, or a negated errno.
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 

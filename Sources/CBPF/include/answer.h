@@ -4,19 +4,18 @@
 #pragma once
 #include <stdint.h>
 
-/// Limits of the program; workers answer everything larger.
+/// Workers answer everything larger.
 enum {
     ANSWER_NAME_OCTETS = 256,
     ANSWER_SECTION_OCTETS = 500,
     ANSWER_TTLS = 16,
     ANSWER_LISTENERS = 16,
 
-    /// Size of an OPT record without options.
+    /// OPT record without options.
     ANSWER_OPT_OCTETS = 11,
 
-    /// Size of the buffer for name, sections and OPT record. With this size, an element of the map
-    /// (an answer and the header that the kernel adds) fills whole cache lines, so every answer
-    /// starts on a cache line.
+    /// Buffer for name, sections and OPT record. With this size, a map element (an answer and the
+    /// header of the kernel) fills whole cache lines.
     ANSWER_OCTETS = 768,
 
     /// Secrets of the key: one for each full word of a name, then these two.
@@ -24,7 +23,7 @@ enum {
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// Values of `AnswerVariant`: the DO and CD bits, or all clients.
+    /// `AnswerVariant`: the DO and CD bits, or all clients.
     ANSWER_FOR_ALL = 0xFF,
 
     /// Bits of `answer_state.families`.
@@ -32,15 +31,15 @@ enum {
     ANSWER_IPV6 = 2
 };
 
-/// The maps, in the order of their placeholders in the program.
+/// In the order of their placeholders in the program.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
 /// An address on which a worker listens.
 struct answer_listener {
-    /// In network byte order; IPv4 uses the first word.
+    /// Network byte order; IPv4 uses the first word.
     uint32_t address[4];
 
-    /// In network byte order.
+    /// Network byte order.
     uint16_t port;
 
     /// 4 or 6.
@@ -49,17 +48,17 @@ struct answer_listener {
 
 /// Global state: one element, which the daemon has mapped and writes.
 struct answer_state {
-    /// Families of the clients that are answered; 0 disables all replies.
+    /// Address families that are answered; 0 disables all replies.
     uint32_t families;
     uint32_t listener_count;
 
     /// Odd while the daemon changes answers; different after each change.
     ///
-    /// The kernel replaces an element atomically, but may reuse the memory of the old one while
-    /// another processor still reads it.
+    /// The kernel replaces an element atomically, but may reuse the old memory while another processor
+    /// reads it.
     uint64_t sequence;
 
-    /// The secrets of the keys, set once before any answer is added.
+    /// Set once, before any answer is added.
     uint64_t secrets[ANSWER_SECRETS];
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
@@ -70,7 +69,7 @@ struct answer {
     uint64_t stored_at;
     uint64_t ends_at;
 
-    /// Index of the counter in the map of hits.
+    /// Index in the map of hits.
     uint32_t slot;
     uint16_t type;
     uint8_t variant;
@@ -87,14 +86,13 @@ struct answer {
     /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// The name in lower-case wire form, padded with 0 to `answer_words`; the sections; and the OPT
-    /// record for clients with EDNS, without DO.
+    /// Name in lower-case wire form, padded with 0 to `answer_words`; sections; OPT record without DO.
     ///
     /// With this order, a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
-/// Returns eight octets with `A` to `Z` mapped to lower case (RFC 4343).
+/// Maps `A` to `Z` to lower case in eight octets (RFC 4343).
 static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octets) {
     const uint64_t seven = octets & 0x7F7F7F7F7F7F7F7FULL;
     const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
@@ -102,17 +100,16 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Returns the number of words of a name; the last word has at least one unused octet.
+/// Words of a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
 /// Adds eight octets and the secret of their position to the key of an answer.
 ///
-/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Two questions
-/// chosen without knowledge of the secrets have equal keys with probability at most 2^-32. In that
-/// case one copy replaces the other, and a worker answers the other question. `NameHash` is
-/// independent of this hash.
+/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Without the secrets,
+/// two chosen questions have equal keys with probability at most 2^-32. Then one copy replaces the
+/// other, and a worker answers the other question. Independent of `NameHash`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {
@@ -127,7 +124,7 @@ answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// Returns the key of the answer for clients with the DO and CD bits of `variant`.
+/// Returns the key for clients with the DO and CD bits of `variant`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

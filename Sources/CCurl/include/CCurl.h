@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed inline functions for the variadic set and get calls of libcurl, which Swift cannot call.
+// Typed functions for the variadic calls of libcurl, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
 
-/// Receives a part of a header or body; any return value other than the full count aborts the
-/// transfer.
+/// Receives a part of a header or body; any return value other than the full count aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
 static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -46,7 +45,7 @@ static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callb
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 
-/// Sets a request body of `count` octets, which libcurl copies.
+/// Sets a request body, which libcurl copies.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, octets);

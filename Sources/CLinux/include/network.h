@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Network and clock events of the kernel: rtnetlink(7), timerfd_create(2).
-//
-// On failure, functions return -1 and set errno.
+// Network and clock events: rtnetlink(7), timerfd_create(2). Functions return -1 and set errno on
+// failure.
 #pragma once
 #include <stdint.h>
 
-/// Constants of rtnetlink messages; network.c asserts the values of the kernel.
+/// network.c asserts the values of the kernel.
 enum {
     ROUTE_NEW_LINK = 16,
     ROUTE_DELETED_LINK = 17,
@@ -51,14 +50,14 @@ enum {
 
 /// Opens a socket for events of links, addresses and default routes.
 ///
-/// A kernel filter drops other routes: a router may have a million of them.
+/// A kernel filter drops other routes: a router may have a million.
 int linux_route_events(void);
 
 /// Opens a socket for requests to the kernel.
 int linux_route_requests(void);
 
-/// Creates a timer that never expires but becomes readable when the wall clock is set or the
-/// machine resumes from sleep; read(2) then fails with ECANCELED and re-arms it.
+/// Creates a timer that becomes readable when the wall clock is set or the machine resumes; read(2)
+/// then fails with ECANCELED and re-arms the timer.
 int linux_clock_changes(void);
 
 /// Returns 1 if the wall clock is synchronised, for example by NTP, 0 if not, and -1 if unknown.
