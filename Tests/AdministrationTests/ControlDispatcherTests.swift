@@ -85,14 +85,14 @@ struct ControlDispatcherTests {
             while live.server.clients > 0 { await Task.yield() }
         }
         await live.stop()
-        // Lines with fields are limited by time, see `LogLimiter`.
+        // `LogLimiter` limits lines with fields.
         let found = lines.withLock(\.self)
         #expect(found.count { $0.message.contains("refusing a connection") } == 2)
         #expect(found.count { $0.message.contains("Stats failed") } == 2)
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    /// Log handler that records the lines of level notice and above, and the number of their fields.
+    /// Records lines of level notice and above, and the number of their fields.
     private struct FieldRecorder: LogHandler {
         let lines: Lock<[(message: String, fields: Int)]>
         var metadata: Logger.Metadata = [:]
