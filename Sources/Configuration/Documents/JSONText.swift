@@ -2,7 +2,7 @@
 
 /// Prints trees as JSON; plain scalars have the types of YAML 1.2.
 enum JSONText {
-    /// Maximum line length, unless a single value is longer.
+    /// Exceeded only by a single value.
     static let width = 100
 
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
@@ -51,7 +51,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Marks scalars that need no quotes as plain, and therefore typed.
+    /// Marks scalars that need no quotes as plain.
     var typed: YAMLNode {
         var copy = self
         switch content {
@@ -68,7 +68,7 @@ extension YAMLNode {
         return copy
     }
 
-    /// JSON literal by the core schema of YAML 1.2; nil for a string.
+    /// Literal by the core schema of YAML 1.2; nil for a string.
     fileprivate var literal: String? {
         guard case .scalar(let text, plain: true) = content else { return nil }
         switch text {

@@ -48,7 +48,6 @@ extension SettingsManual {
         return Array(paragraphs.joined(separator: [".Pp"]))
     }
 
-    /// Prints text between backquotes in bold.
     private static func bold(_ line: Substring) -> String {
         let parts = line.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { $0.offset % 2 == 1 ? "\\fB\($0.element)\\fR" : $0.element }

@@ -24,7 +24,7 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// JSON Schema of the value; unused for sections and lists.
+        /// Unused for sections and lists.
         var schema = YAMLNode.map([])
 
         /// Nil if the default depends on other options or is absent.
@@ -35,7 +35,6 @@ package enum SettingsManual {
         /// The default, except inside an example.
         case value(YAMLNode)
 
-        /// The option has no default.
         case example(YAMLNode)
 
         case section([Entry])
@@ -46,7 +45,6 @@ package enum SettingsManual {
         case list(live: YAMLNode, [Entry])
     }
 
-    /// Commented-out example of a named entry.
     struct Example: Sendable {
         var name: String
 

@@ -2,8 +2,7 @@
 
 /// JSON Schema of the settings, for editors.
 ///
-/// Derived from the tables of the manual. Only `--check` also checks ranges of durations and sizes,
-/// references, conflicts and secrets.
+/// Only `--check` also checks ranges of durations and sizes, references, conflicts and secrets.
 package enum SettingsSchema {
     /// Content of `config/httpdnsd.schema.json`.
     package static var text: String {
@@ -80,7 +79,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Integer in `range`, or string that matches `pattern`.
+    /// Integer, or string that matches `pattern`.
     static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
         .map(
             [
@@ -91,7 +90,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Enumeration; YAML 1.2 reads words such as `1.1` as numbers, so they may lack quotes.
+    /// Words such as `1.1`, numbers in YAML 1.2, may lack quotes.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -122,7 +121,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Matches one of `forms`; `true` and `false` are constants.
+    /// `true` and `false` are constants.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (

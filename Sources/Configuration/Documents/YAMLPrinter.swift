@@ -2,7 +2,7 @@
 
 /// Prints trees in a form that `YAMLReader` reads back.
 enum YAMLPrinter {
-    /// Maximum line length, unless a single value is longer.
+    /// Exceeded only by a single value.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -57,7 +57,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if the value fits on one line with `room` characters left.
+    /// Returns true if the value fits on one line of `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .refused: true

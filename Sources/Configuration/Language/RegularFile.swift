@@ -8,7 +8,7 @@ package struct RegularFile: ~Copyable {
 
     let mode: mode_t
 
-    /// True if only root, or the group root, can read the file; the service then cannot.
+    /// Only root, or the group root, can read the file; the service then cannot.
     let isOnlyForRoot: Bool
 
     /// Opens `path` for reading; does not block on a pipe.
@@ -35,10 +35,10 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads the content, possibly a secret, and leaves no other copy in memory.
+    /// Reads the content, possibly a secret; leaves no other copy in memory, as a reallocation
+    /// would.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
-        // A reallocation would leave copies in memory.
         octets.reserveCapacity(min(limit, 16_384))
         var chunk = [UInt8](repeating: 0, count: 16_384)
         defer { chunk.wipe() }
@@ -56,7 +56,6 @@ package struct RegularFile: ~Copyable {
 
 /// Reason why a file could not be read.
 package enum FileError: Error, Hashable {
-    /// `errno` of a system call.
     case system(CInt)
 
     case notRegular(Kind)

@@ -30,7 +30,7 @@ extension Settings {
         }
     }
 
-    /// Checks that the upstream has an address that is not a listen address.
+    /// Requires an address that is not a listen address.
     private func checkAddresses(
         of upstream: UpstreamSettings,
         _ path: String,

@@ -2,11 +2,10 @@
 
 /// Difference between two versions of the settings.
 package struct SettingsChange: Sendable, Hashable {
-    /// Kind of the difference.
     package enum Kind: String, Sendable, Hashable {
         case added, removed, changed
 
-        /// Values of a secret are never shown.
+        /// Without values.
         case secret
     }
 
@@ -16,10 +15,10 @@ package struct SettingsChange: Sendable, Hashable {
     /// `vendors.tencent.timeout`, `routes.example.com.vendors`.
     package let path: String
 
-    /// One line of YAML; nil if there was none, and for a secret.
+    /// YAML; nil if there was none, and for a secret.
     package let old: String?
 
-    /// One line of YAML; nil if there is none, and for a secret.
+    /// YAML; nil if there is none, and for a secret.
     package let new: String?
 
     package init(_ path: String, from old: String?, to new: String?) {
@@ -29,7 +28,7 @@ package struct SettingsChange: Sendable, Hashable {
         self.new = new
     }
 
-    /// Makes a change of a secret's value; its source is unchanged.
+    /// Makes a change of a secret's value.
     package init(secret path: String) {
         kind = .secret
         self.path = path
@@ -91,7 +90,6 @@ struct TreeComparison {
     }
 
     private mutating func comparePairs(_ old: [YAMLPair], _ new: [YAMLPair], at path: String) {
-        // Fast path: most mappings have the same keys in the same order.
         guard old.count != new.count || !zip(old, new).allSatisfy({ $0.key == $1.key }) else {
             for (before, now) in zip(old, new) {
                 compare(before.value, now.value, at: path.isEmpty ? now.key : "\(path).\(now.key)")
@@ -240,7 +238,7 @@ extension Settings {
     package func takingEffect(after running: Settings) -> (
         settings: Settings, needsRestart: [String]
     ) {
-        // Up to 100,000 routes, which never need a restart.
+        // There may be 100,000 routes, which never need a restart.
         var wanted = self
         wanted.routes = []
         var settings = wanted

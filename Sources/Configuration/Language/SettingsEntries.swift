@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Entry of a list in the settings: a route or an upstream.
+/// A route or an upstream in the settings.
 protocol SettingsEntry: Sendable {
     static var table: SettingsTable<Self> { get }
 
@@ -12,15 +12,13 @@ protocol SettingsEntry: Sendable {
 
 /// Named entry with options that depend on its kind: a vendor.
 protocol SettingsNamedEntry: Sendable {
-    /// Options of the entry at `node`.
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns why `node` of a later file cannot extend this entry; nil if it can.
+    /// Returns why a later file cannot extend this entry with `node`; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
-    /// One entry of each kind, for the manual.
     static var examples: [SettingsManual.Example] { get }
 
     init(name: String, place: SettingsPlace)

@@ -33,7 +33,6 @@ package struct SettingsEnvironment: Sendable {
         self.mayBeDirectory = mayBeDirectory
     }
 
-    /// Environment of this process.
     package static var process: SettingsEnvironment {
         // SAFETY: nothing in this program changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
@@ -62,7 +61,7 @@ package struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// First of `$STATE_DIRECTORY`: state directory of the systemd unit.
+    /// State directory of the systemd unit: first of `$STATE_DIRECTORY`.
     package static var stateDirectory: String? {
         // SAFETY: as above.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
@@ -77,10 +76,10 @@ struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// True if the secret is a credential, and the process has none.
+    /// The secret is a credential, and the process has none.
     var isUnavailable = false
 
-    /// True if the reason is the content or length of the file.
+    /// The reason is the content or length of the file.
     var describesContent = false
 }
 

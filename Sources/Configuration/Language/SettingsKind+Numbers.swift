@@ -10,12 +10,12 @@ private struct Unit {
     let otherNames: [String]
 }
 
-/// Reader and printer of whole numbers with a unit.
+/// Whole numbers with a unit.
 private struct Scale: Sendable {
     /// Largest first.
     let units: [Unit]
 
-    /// Unit in the hint for a number without a unit.
+    /// For the hint about a number without a unit.
     let proposed: String
 
     let hasBareZero: Bool
@@ -45,7 +45,6 @@ private struct Scale: Sendable {
         hasBareZero: false
     )
 
-    /// Returns the number in the smallest unit.
     func read(_ text: String) throws(Mismatch) -> Int {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let rest = text.dropFirst(digits.count).drop { $0 == " " }
@@ -61,7 +60,6 @@ private struct Scale: Sendable {
             let meant = units.first { $0.name.lowercased() == word || $0.otherNames.contains(word) }
             throw Mismatch(hint: meant.map { "did you mean `\(digits.prefix(20))\($0.name)`?" })
         }
-        // An overflow is outside of every range.
         let (value, overflow) = (Int(digits) ?? .max).multipliedReportingOverflow(by: unit.factor)
         return overflow ? .max : value
     }
@@ -115,7 +113,6 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Decimal numbers without sign or unit.
     static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             range.upperBound == .max

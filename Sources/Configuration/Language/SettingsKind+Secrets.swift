@@ -3,7 +3,7 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// Secret with a further check; `complaint` must not quote the secret.
+    /// `complaint` must not quote the secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -23,7 +23,7 @@ extension SettingsKind where Value == SecretSetting {
 
     /// `{file: PATH}` or `{credential: NAME}`; read immediately.
     ///
-    /// Messages never quote an invalid value, which may be the secret itself.
+    /// Messages never quote an invalid value, which may be the secret.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(

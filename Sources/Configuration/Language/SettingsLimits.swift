@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 enum SettingsLimits {
-    /// Items of a list without a limit of its own.
+    /// Of a list without a limit of its own.
     static let items = 100_000
 
     static let dropIns = 256
@@ -48,7 +48,7 @@ enum SettingsLimits {
     /// In octets.
     static let cacheSize = (1 << 20)...(64 << 30)
 
-    /// RFC 2181 §8 allows 68 years, which is too long in practice.
+    /// RFC 2181 §8 allows 68 years, too long in practice.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
 
     /// RFC 2308 §5 proposes at most three hours.
@@ -63,7 +63,6 @@ enum SettingsLimits {
     /// RFC 8767 §4 recommends 30 s, and requires more than 0.
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
-    /// Percentage of the TTL.
     static let prefetchAt = 50...95
 
     /// Vendor lookups per minute.

@@ -11,7 +11,7 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
     /// In Unicode scalars.
     package var column: Int
 
-    /// Makes a place; by default, of a setting that is not from a file.
+    /// Makes a place; by default, without a file.
     package init(file: String = "", line: Int = 0, column: Int = 0) {
         self.file = file
         self.line = line
@@ -24,22 +24,21 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
 
 /// Error or warning about a settings file.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
-    /// Path on the command line, or path of a drop-in.
+    /// As in `SettingsPlace`.
     package var file: String
 
     /// Counted from 1; 0 for the whole file.
     package var line: Int
 
-    /// In Unicode scalars, counted from 1; 0 for the whole file.
+    /// In Unicode scalars, from 1; 0 for the whole file.
     package var column: Int
 
-    /// Never contains a secret.
     package var message: String
 
     /// Correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    /// True if the message or hint depends on the content of a secret's file.
+    /// The message or hint depends on the content of a secret's file.
     package var describesSecret = false
 
     package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
@@ -57,12 +56,10 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// All errors of the settings files, in the order of files and lines.
+/// All errors of the settings files, in order.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// At least one error.
     package var problems: [SettingsProblem]
 
-    /// Warnings about the same files.
     package var warnings: [SettingsProblem] = []
 
     package init(problems: [SettingsProblem], warnings: [SettingsProblem] = []) {

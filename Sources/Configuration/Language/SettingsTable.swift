@@ -3,12 +3,11 @@ internal import Control
 
 /// Options of one section, in the order of the manual.
 ///
-/// Source of parsing, checks, manual, JSON Schema and printed settings. The default of an option is
-/// its value in a fresh `Owner`.
+/// The default of an option is its value in a fresh `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Messages for keys of other sections; each follows the name of the key.
+    /// Messages for keys of other sections, printed after the key.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -19,25 +18,23 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     }
 }
 
-/// Name, key path, kind and description of an option.
 struct SettingsOption<Owner: Sendable>: Sendable {
     let name: String
 
     var isRequired = false
 
-    /// Reads the value of the pair into the owner, or reports an error.
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
 
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// Returns the manual entry, with the owner's values as defaults.
+    /// The owner's values are the defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads `node` into `owner`, over the values of earlier files.
+    /// Later files overwrite the values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -110,7 +107,7 @@ extension SettingsOption {
     ///
     /// - Parameters:
     ///   - standard: the default in words, if it depends on other options.
-    ///   - example: the value in the manual, if the default is not instructive.
+    ///   - example: for the manual, if the default is not instructive.
     ///   - joining: combines the values of two files; by default, the later value wins.
     static func option<Value>(
         _ name: String,
@@ -206,9 +203,9 @@ extension SettingsOption {
         )
     }
 
-    /// Makes a section that `off` switches off; `on` means its defaults.
+    /// Makes a section that accepts `on` and `off`.
     ///
-    /// - Parameter isOn: true if the section is on when the files do not contain it.
+    /// - Parameter isOn: for files without the section.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,
@@ -247,7 +244,6 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option that is not read.
     static func unread(_ name: String) -> SettingsOption {
         SettingsOption(
             name: name,

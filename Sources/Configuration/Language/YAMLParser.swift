@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CYAML
 
-/// Event parser of libyaml; no other type accesses its memory.
+/// Event parser, the only user of libyaml's memory.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
     struct Event {
@@ -20,7 +20,6 @@ import CYAML
             case sequenceStart
             case mappingStart
 
-            /// End of a sequence or mapping.
             case collectionEnd
             case alias
             case streamEnd
@@ -30,7 +29,7 @@ import CYAML
         }
     }
 
-    /// Contains a pointer to itself, and must not move.
+    /// Must not move: contains a pointer to itself.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
     /// The parser reads this copy in place.
@@ -60,7 +59,7 @@ import CYAML
         unsafe input.deallocate()
     }
 
-    /// Must not be called again after `streamEnd` or an error.
+    /// Must not be called after `streamEnd` or an error.
     mutating func next() throws(YAMLComplaint) -> Event {
         // SAFETY: the parser is initialised; on success it fills `event`, which is deleted once,
         // after everything was copied out of it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Builds the tree of a YAML text, and refuses YAML features that settings do not need.
+/// Builds the tree of a YAML text.
 ///
 /// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Without
-/// aliases, a text cannot expand in memory. A syntax error ends the reading.
+/// aliases, a text cannot expand in memory.
 struct YAMLReader {
     /// In octets; 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20
@@ -11,16 +11,14 @@ struct YAMLReader {
     /// The settings need 5.
     static let maximumDepth = 16
 
-    /// Nil if the text is empty or could not be parsed to its end.
+    /// Nil if the text is empty or has a syntax error.
     private(set) var root: YAMLNode?
 
-    /// In the order of the text.
     private(set) var complaints: [YAMLComplaint] = []
 
-    /// Makes a reader of a file that could not be read.
+    /// For a file that could not be read.
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
-    /// Reads `octets` of the file with the index `file`.
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {
@@ -81,7 +79,7 @@ extension YAMLReader {
         var node = YAMLNode(content: .refused, place: event.place)
         switch event.kind {
         case .scalar(let text, let plain):
-            // Escapes such as `"\0"` produce characters that the checked text does not contain.
+            // Escapes such as `"\0"` produce characters that are not in the text.
             if text.unicodeScalars.contains(where: Self.isControl) {
                 complain(event.place, "a value must not contain newlines or control characters")
             } else {
@@ -167,7 +165,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// Text for a message, truncated to 64 characters.
+    /// At most 64 characters, for a message.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

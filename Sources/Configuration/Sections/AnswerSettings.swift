@@ -3,14 +3,14 @@ internal import Control
 
 /// Changes made to answers before clients get them.
 package struct AnswerSettings: Sendable, Equatable {
-    /// HTTPS and SVCB records of names that vendors answer.
+    /// Of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
     package var aaaa = AAAA.keep
 
     package var order = Order.asReceived
 
-    /// Names and ports measured for `fastest`; empty: all names of vendors, port 443.
+    /// For `fastest`; empty: all names of vendors, port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {
@@ -18,7 +18,6 @@ package struct AnswerSettings: Sendable, Equatable {
         case rotate, fastest
     }
 
-    /// Names to measure, and the TCP port.
     package struct Probe: Sendable, Equatable {
         package var domain: DomainPattern
         package var port: UInt16
@@ -45,7 +44,7 @@ package struct RebindingSettings: Sendable, Equatable {
     /// Removes private addresses from upstreams' answers.
     package var protect = false
 
-    /// Names that may resolve to private addresses.
+    /// May have private addresses.
     package var except: [DomainPattern] = []
 
     package init() {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Logging
 
-/// Settings of the control socket, which `httpdnsctl` uses.
+/// Settings of the control socket.
 package struct ControlSettings: Sendable, Equatable {
     package var socket = "/run/httpdnsd/control.sock"
 
@@ -24,7 +24,6 @@ package struct LogSettings: Sendable, Equatable {
     /// On standard error; the journal gets fields.
     package var format = LogFormat.text
 
-    /// True if every query is logged.
     package var queries = false
 
     package init() {}

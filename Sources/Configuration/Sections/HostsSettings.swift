@@ -8,7 +8,6 @@ package struct HostsSettings: Sendable, Equatable {
 
     package var records: [Record] = []
 
-    /// Name and its addresses.
     package struct Record: Sendable, Equatable {
         package var name: Name
         package var addresses: [IPAddress]

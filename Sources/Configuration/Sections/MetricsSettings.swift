@@ -8,7 +8,6 @@ package struct MetricsSettings: Sendable, Equatable {
     /// For the Unix sockets.
     package var mode = 0o660
 
-    /// Owner of the Unix sockets.
     package var group = "httpdns"
 
     package init() {}
@@ -23,7 +22,7 @@ package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     /// Port 0 means any free port.
     static let standardPort: UInt16 = 9353
 
-    /// Port 0: the system chooses a port, so equal entries do not conflict.
+    /// Port 0: equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
@@ -97,7 +96,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// A single value needs no brackets; `expected` describes it in messages.
+    /// A single value needs no brackets.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sources that answer the names of some domains.
+/// Sources for the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
-    /// Shown by `httpdnsctl explain`.
     package var place: SettingsPlace
 
     /// The most specific match of all routes wins.
     package var domains: [DomainPattern] = []
 
-    /// Names below `domains` that the route does not cover.
+    /// Names below `domains`, not covered.
     package var except: [DomainPattern] = []
 
     /// For A and AAAA queries, in order.
@@ -17,24 +16,23 @@ package struct RouteSettings: Sendable, Equatable {
     /// Source if no vendor has an answer.
     package var fallback = Fallback.upstream
 
-    /// In order; empty for the general upstreams.
+    /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
-    /// Private addresses in answers of vendors.
+    /// In answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
-    /// Allows stale answers, subject to `cache.stale`.
+    /// Subject to `cache.stale`.
     package var stale = true
 
-    /// Source if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// A and AAAA answers come only from vendors.
+        /// Only vendors answer A and AAAA.
         case none
     }
 
-    /// Handling of private addresses (RFC 1918, RFC 4193, also v4-mapped).
+    /// RFC 1918, RFC 4193, also v4-mapped.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow

@@ -9,12 +9,12 @@ package struct SecretSetting: Sendable {
     /// Without the final newline.
     package let value: Secret
 
-    /// Source of a secret; a literal in the settings is refused.
+    /// Source of a secret.
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`: a file that other users cannot read.
+        /// `{file: PATH}`, unreadable for other users.
         case file(String)
 
-        /// `{credential: NAME}`: a file in `$CREDENTIALS_DIRECTORY` of systemd.
+        /// `{credential: NAME}` in `$CREDENTIALS_DIRECTORY`.
         case credential(String)
     }
 

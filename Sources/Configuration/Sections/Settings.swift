@@ -2,33 +2,28 @@
 package import DNSWire
 package import Net
 
-/// Contents of the settings files, with defaults for absent options.
+/// Contents of the settings files, with defaults.
 package struct Settings: Sendable, Equatable {
     /// For UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// Default if the files do not contain `listen`; the machine may then lack an address.
+    /// The machine may lack a default address.
     package var listenMark = DefaultMark(isDefault: true)
 
-    /// Networks whose clients may send queries; other clients get REFUSED.
+    /// Other clients get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// UDP limit for clients on other machines; nil for no limit.
+    /// For clients on other machines; nil for no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
-    /// Threads that answer queries from the cache.
     package var workers = WorkerCount.automatic
 
-    /// Acceleration by the kernel (BPF).
     package var accelerate = AccelerateSettings()
 
-    /// In the order of the file.
     package var vendors: [VendorSettings] = []
 
-    /// In the order of the file.
     package var routes: [RouteSettings] = []
 
-    /// In order of preference.
     package var upstreams: [UpstreamSettings] = []
 
     package var hosts = HostsSettings()
@@ -39,10 +34,9 @@ package struct Settings: Sendable, Equatable {
     package var metrics = MetricsSettings()
     package var log = LogSettings()
 
-    /// In the order of files and lines.
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the default settings, which cannot answer queries without routes or upstreams.
+    /// Makes the defaults, which cannot answer queries.
     package init() {}
 }
 
@@ -55,7 +49,7 @@ package struct DefaultMark: Sendable, Equatable {
 
 /// Number of UDP workers per listen address.
 package enum WorkerCount: Sendable, Hashable {
-    /// One per CPU core that the process may use.
+    /// One per available CPU core.
     case automatic
     case fixed(Int)
 }
@@ -94,7 +88,7 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads the octets of a file, which may be invalid UTF-8; reports all errors.
+    /// Reads octets, possibly invalid UTF-8; reports all errors.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -104,7 +98,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads `files` in order; a later file overrides and extends the earlier files.
+    /// A later file overrides and extends the earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -125,7 +119,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // A text parsed to its end is checked, even if it has errors.
+            // Only a syntax error ends the text early.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)

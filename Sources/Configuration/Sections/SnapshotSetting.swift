@@ -2,12 +2,11 @@
 
 /// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// `cache.snapshot` in the state directory of the systemd unit, if there is one.
+    /// In the state directory of the systemd unit, if there is one.
     case automatic
 
     case off
 
-    /// Absolute path.
     case file(String)
 
     /// Returns the path; nil for no snapshot.

@@ -5,12 +5,11 @@ package import Net
 /// Options, checks and protocol of one kind of vendor.
 ///
 /// A new vendor needs a file `VendorTables+….swift`, an API in the module `HTTPDNS`, and a case of
-/// `VendorKind` and of `VendorSettings.Account`.
+/// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual above the example.
+    /// Paragraph of the manual.
     static var about: String { get }
 
-    /// Options that are specific to this kind.
     static var options: [SettingsOption<VendorSettings>] { get }
 
     init()
@@ -25,21 +24,21 @@ protocol VendorAccount: Sendable, Equatable {
 
     var port: UInt16 { get }
 
-    /// Servers in the vendor's documentation; may be empty.
+    /// From the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
     /// Fills in absent options; `servers` are those in the file.
     mutating func complete(servers: [SocketAddress])
 
-    /// Secrets with the names of their options.
+    /// By name of their option.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports conflicts of options of the vendor at `path`.
+    /// Reports conflicts of options.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
     func vendor() throws -> any Vendor
 
-    /// Returns the service that lists the servers; nil to use the settings.
+    /// Nil to use the servers of the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -55,7 +54,6 @@ extension VendorAccount {
 
 // MARK: - Kinds
 
-/// Vendor protocols.
 package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case tencent
     case alibaba
@@ -63,7 +61,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of vendors and services, for suggestions.
+    /// For suggestions.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -89,7 +87,6 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
 }
 
 extension VendorSettings {
-    /// Account of one kind of vendor.
     package enum Account: Sendable, Equatable {
         case tencent(TencentSettings)
         case alibaba(AlibabaSettings)
@@ -110,7 +107,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Decides the protocol.
+    /// Selects the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -131,7 +128,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Protection of calls: `aes`, `v2 gcm`, `https`.
+    /// As in `channelName`.
     package var channel: String { any.channelName }
 
     /// True if calls use TLS.
@@ -140,7 +137,7 @@ extension VendorSettings.Account {
     /// Makes the vendor's codec; throws if OpenSSL lacks a cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
-    /// Returns the service that lists the servers; nil to use the settings.
+    /// Returns the source of server addresses; nil to use those of the settings.
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
         any.source(servers: servers)
     }
@@ -161,11 +158,10 @@ extension VendorSettings.Account {
 
 // MARK: - Shared by several kinds
 
-/// Transport of calls.
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Calls can be read and forged unless the vendor's protocol prevents it.
+    /// Unprotected, except by the vendor's protocol.
     case http
 }
 
@@ -205,7 +201,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`, which is required if its default `standard` is nil.
+    /// Required if its default `standard` is nil.
     static func servers(
         standard: String?,
         example: [String],
@@ -222,7 +218,7 @@ extension VendorSettings {
         )
     }
 
-    /// Makes the option for vendors that accept several names in one call.
+    /// For vendors that accept several names in one call.
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option(
             "batching",
@@ -251,7 +247,7 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// An empty secret for the manual, which prints only its source.
+    /// Empty; the manual prints only the source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
@@ -269,7 +265,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret is a credential, which systemd copies only when the service starts.
+    /// True for a credential: systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.account.any.secrets.contains { entry in

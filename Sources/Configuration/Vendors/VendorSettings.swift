@@ -5,7 +5,6 @@ package import Net
 
 /// HTTPDNS vendor account with the options of its client.
 package struct VendorSettings: Sendable, Equatable {
-    /// Used in routes, logs and counters.
     package var name: String
 
     package var place: SettingsPlace
@@ -15,19 +14,18 @@ package struct VendorSettings: Sendable, Equatable {
     /// With ports, in order of preference.
     package var servers: [SocketAddress] = []
 
-    /// Client address for the vendor; nil: the vendor uses the source address of the call.
+    /// Sent to the vendor; nil: the vendor uses the source address.
     package var clientSubnet: IPAddress?
 
-    /// For one call.
     package var timeout = Duration.seconds(2)
 
-    /// Consecutive failures after which the next server is preferred.
+    /// Consecutive failures of a server.
     package var retriesBeforeSwitch = 3
 
-    /// Delay of the hedged request to the next server.
+    /// Delay of a hedged request.
     package var hedgeAfter = Duration.milliseconds(300)
 
-    /// Time after which the first server is tried again.
+    /// To the first server.
     package var returnToPrimaryAfter = Duration.seconds(600)
 
     /// PEM file of trusted CA certificates; nil for the system's.
@@ -38,13 +36,12 @@ package struct VendorSettings: Sendable, Equatable {
     /// Proxy environment variables are ignored.
     package var proxy: SocketAddress?
 
-    /// Calls in flight; further names wait.
+    /// Further names wait.
     package var concurrentCalls = 32
 
     /// Nil for no limit.
     package var callsPerSecond: Int?
 
-    /// Names that share a call.
     package var batching = VendorClient.Batching.waiting
 
     /// Nil for no limit.
@@ -56,12 +53,10 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Limit on the calls to a vendor.
 package struct BudgetSettings: Sendable, Equatable {
     /// Per UTC day.
     package var callsPerDay = 0
 
-    /// Action when the budget is spent.
     package var onExceeded = Budget.Excess.fallback
 
     package init() {}
@@ -70,13 +65,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// Kind of the account; a new kind resets the account to its defaults.
+    /// A new kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Fills in servers and ports that the file does not name.
+    /// Fills in absent servers and ports.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

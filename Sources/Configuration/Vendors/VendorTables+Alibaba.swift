@@ -4,33 +4,30 @@ internal import Net
 
 /// Alibaba Cloud account (EMAS HTTPDNS).
 package struct AlibabaSettings: Sendable, Equatable {
-    /// Account number.
     package var account = ""
 
-    /// Signing key in hexadecimal digits; nil: calls are not signed.
+    /// Hexadecimal; nil: calls are not signed.
     package var secret: SecretSetting?
 
-    /// Key for `encryption`, 32 hexadecimal digits.
+    /// 32 hexadecimal digits.
     package var aesKey: SecretSetting?
 
     package var api = Alibaba.API.v2
 
-    /// Of parameters and replies, in addition to TLS.
+    /// In addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate; nil: one of the documented ones.
+    /// Name or IP address in the certificate; nil: a documented one.
     package var tlsName: String?
 
-    /// Region of the account's users.
     package var region = Alibaba.Region.cn
 
-    /// True to fetch the servers from the scheduling service; nil: true unless the file names
-    /// servers.
+    /// Fetches the servers; nil: unless the file names servers.
     package var schedule: Bool?
 
-    /// Parameters of custom resolution, without the prefix `sdns-`.
+    /// Without the prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}
@@ -199,7 +196,7 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Checks encryption, its key and the API; warns of unprotected calls.
+    /// Also warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")

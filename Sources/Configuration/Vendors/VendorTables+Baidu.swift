@@ -3,10 +3,8 @@ internal import HTTPDNS
 
 /// Baidu Cloud account.
 package struct BaiduSettings: Sendable, Equatable {
-    /// Account number.
     package var account = ""
 
-    /// Signing key.
     package var secret: SecretSetting?
 
     package var scheme = VendorScheme.https

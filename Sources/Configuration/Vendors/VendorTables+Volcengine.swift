@@ -3,10 +3,8 @@ internal import HTTPDNS
 
 /// Volcengine (ByteDance) account.
 package struct VolcengineSettings: Sendable, Equatable {
-    /// Account number.
     package var account = ""
 
-    /// Signing key.
     package var secret: SecretSetting?
 
     package var scheme = VendorScheme.https

@@ -17,7 +17,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options of all kinds, not read, for an entry without a valid kind.
+    /// For an entry without a valid kind.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -55,7 +55,7 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// Returns messages for options of other kinds; see `SettingsTable.misplacedKeys`.
+    /// See `SettingsTable.misplacedKeys`.
     private static func misplacedKeys(
         to kind: VendorKind,
         having own: [String]
