@@ -15,7 +15,7 @@ internal import Locks
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// Origin of the cache in nanoseconds of CLOCK_BOOTTIME.
+    /// In nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 
@@ -27,7 +27,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     /// Loads the program, with space for `entries` answers.
     ///
-    /// - Parameter seed: random number from the kernel, from which secrets of the keys are derived.
+    /// - Parameter seed: random number from the kernel, for the secrets of the keys.
     package init(
         entries: Int,
         origin: Instant,
@@ -120,15 +120,14 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         )
     }
 
-    /// State and counters.
     package struct Numbers: Sendable, Equatable {
-        /// Copies in the kernel.
+        /// In the kernel.
         package var entries = 0
 
-        /// Replies that the kernel sent, as of the last collection.
+        /// As of the last collection.
         package var answers: UInt64 = 0
 
-        /// True while an operator watches all queries, or many entries are being changed.
+        /// For `watch`, or during changes of many entries.
         package var isSuspended = false
 
         /// Families that the program may answer.
@@ -140,7 +139,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// The current state and counters.
     package var numbers: Numbers {
         copies.withLock { copies in
             Numbers(
@@ -227,7 +225,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // Hits of removed copies come first, and may be more than `count`.
+            // Hits of removed copies come first, and may exceed `count`.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -235,7 +233,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Collects the new hits of a slot; returns true if there are any.
+    /// Returns true if there are new hits.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -258,7 +256,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Applies one change of the map, which the program detects by the sequence number.
+    /// The program detects the change by the sequence number.
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -285,9 +283,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     /// Maximum size of frames for `outcome`, in octets.
     package static let largestFrame = 2048
 
-    /// Runs the program on a loopback frame; nil if the program passes the frame unchanged.
-    ///
-    /// The program need not be attached.
+    /// Runs the program on a loopback frame, even if not attached; nil if the frame passes
+    /// unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Queue of jobs for control calls or scrapes, which clients can repeat without limit.
+/// Queue of jobs for control calls or scrapes.
 ///
-/// One job runs at a time, followed by a pause of twice its duration. Therefore jobs use at most a
-/// third of the service loop, and one other thread.
+/// Jobs run one at a time, each followed by a pause of twice its duration: they use at most a third
+/// of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
     /// Multiple of the job's duration.
     static let pauseFactor = 2
 
-    /// Accounts for reading the call and sending the reply.
+    /// For reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Bounds the pause after a long job on another thread, which does not load the service loop.
+    /// A long job on another thread does not load the service loop.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
@@ -28,7 +28,7 @@ package final class ManagementQueue {
 
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
 
-    /// Queues `job`, which must not wait for a client.
+    /// `job` must not wait for a client.
     func run<Value: Sendable>(_ job: @ServiceLoop () async throws -> Value) async rethrows -> Value
     {
         if isBusy {
@@ -55,8 +55,7 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// `@concurrent` functions are no substitute: tasks of the service loop prefer its thread
-/// (SE-0417).
+/// `@concurrent` is no substitute: tasks of the service loop prefer its thread (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

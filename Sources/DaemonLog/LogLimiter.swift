@@ -3,13 +3,12 @@ internal import Net
 
 /// Limit of one log line per minute and kind; further lines are counted.
 ///
-/// A kind is a line of code with its fields, such as a server and a kind of error. The limit
-/// applies to level notice and above, and only to lines with fields. Lines that a client, an
-/// upstream, a vendor or the network can cause must have fields.
+/// A kind is a line of code with its fields. The limit applies to lines with fields from level
+/// notice. Lines that a client, an upstream, a vendor or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Further kinds share one limit, so the total rate is bounded.
+    /// Further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {
@@ -18,7 +17,7 @@ struct LogLimiter {
         var fields: String
     }
 
-    /// Kind that was logged within `window`.
+    /// Logged within `window`.
     private struct Logged {
         var entry: LogEntry
         var end: Instant
@@ -30,7 +29,7 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// Only counted; for the first entry, `until` is the time of the summary.
+        /// For the first counted entry, `until` is the time of the summary.
         case count(until: Instant?)
     }
 
@@ -53,7 +52,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Removes the kinds with an expired window, and returns their summaries.
+    /// Ends expired windows, and returns their summaries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

@@ -5,8 +5,8 @@ internal import Net
 
 /// Writer of log entries with its own thread.
 ///
-/// A write may block without limit, for example on a pipe with a stopped reader, or on a failed
-/// disk. Entries above the limits are dropped and counted in a later line.
+/// A write may block without limit, for example on a failed disk. Entries above the limits are
+/// dropped and counted.
 struct LogWriter: Sendable {
     /// Queued entries; the thread may hold as many again.
     static let entryLimit = 4_096
@@ -30,7 +30,7 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Queues an entry; returns false if the entry was dropped.
+    /// Returns false if the entry was dropped.
     func add(_ entry: LogEntry, _ format: LogFormat) -> Bool {
         let octets = entry.fields.reduce(entry.message.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count

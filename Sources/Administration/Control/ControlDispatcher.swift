@@ -3,7 +3,7 @@ package import Control
 package import Logging
 package import Net
 
-/// Dispatcher of control calls to the handler; uses no sockets and no clock.
+/// Dispatcher of control calls; uses no sockets and no clock.
 package struct ControlDispatcher: Sendable {
     private let handler: any ControlHandling
 
@@ -15,8 +15,6 @@ package struct ControlDispatcher: Sendable {
     let queue: ManagementQueue
 
     /// Each check takes the memory of a second set of settings.
-    ///
-    /// A waiting check occupies a connection, so the limits of connections bound this queue.
     let checks = ManagementQueue()
 
     package init(
@@ -36,7 +34,7 @@ package struct ControlDispatcher: Sendable {
 
     /// Answers a call: one message, several for a call with `more`, none for `oneway`.
     ///
-    /// - Throws: the error of `send`, or `CancellationError` during a series of replies.
+    /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -63,7 +61,6 @@ package struct ControlDispatcher: Sendable {
                     metadata: ["method": "\(call.method)"]
                 )
             }
-            // Every error has a JSON form.
             last = (try? Reply(error).message()) ?? [0]
         }
         if !call.oneway { try await send(last) }
@@ -71,7 +68,6 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Failure of `send`, not of the method.
     private struct Unsent: Error {
         let error: any Error
     }
@@ -89,19 +85,17 @@ package struct ControlDispatcher: Sendable {
         return message
     }
 
-    /// Runs `read` as a job of the queue.
     private func message<Results: Encodable & Sendable>(
         _ read: @Sendable @ServiceLoop () async throws -> Results
     ) async throws -> [UInt8] {
         try await queue.run { try await Self.message(try await read()) }
     }
 
-    /// One of several results.
     private func part(_ results: some Encodable & Sendable) async throws -> [UInt8] {
         try await queue.run { try await Self.message(results, continues: true) }
     }
 
-    /// Executes a call; `sendMore` sends all messages but the last, which is returned.
+    /// Sends all messages but the last, which is returned.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -218,7 +212,7 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
-            // The reply describes errors in files that an unprivileged peer may not read.
+            // The reply describes files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
             let reply = try await checks.run {
                 // The server may have stopped while the check waited.
@@ -287,12 +281,12 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Throws `expectedMore` unless the call accepts several replies.
+    /// Throws `expectedMore` for a call without `more`.
     private static func allowMore(_ call: Call) throws(MethodError) {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
 
-    /// Checks the permission to make changes, and logs the peer.
+    /// Also logs the peer.
     private func allowChange(
         _ call: Call,
         by peer: StreamConnection.Credentials
@@ -301,7 +295,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Checks the permission to see queries of clients.
+    /// Queries of clients are private.
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials

@@ -11,7 +11,7 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Connections and streams reserved for root.
+    /// For root.
     var reserved: Int { total / 8 }
 
     /// Not for root.
@@ -22,7 +22,7 @@ struct ControlPlaces {
     /// Not for root.
     var streamsPerUser: Int { max(1, total / 4) }
 
-    /// Octets of unsent replies on all connections.
+    /// On all connections.
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
 
     private var connected = Users()
@@ -33,31 +33,28 @@ struct ControlPlaces {
 
     init(total: Int) { self.total = total }
 
-    /// Counts a new connection; returns false if a limit is reached.
+    /// False if a limit is reached.
     mutating func connect(_ user: UInt32) -> Bool {
         connected.take(user, most: total, reserved: reserved, perUser: perUser)
     }
 
     mutating func disconnect(_ user: UInt32) { connected.free(user) }
 
-    /// Counts a new stream; returns false if a limit is reached.
     mutating func beginStream(_ user: UInt32) -> Bool {
         streaming.take(user, most: streams, reserved: reserved, perUser: streamsPerUser)
     }
 
     mutating func endStream(_ user: UInt32) { streaming.free(user) }
 
-    /// Counts an unsent reply; returns false if the memory limit is reached.
+    /// False if the memory limit is reached.
     mutating func beginReply(_ octets: Int) -> Bool {
         guard unsent + octets <= unsentOctets else { return false }
         unsent += octets
         return true
     }
 
-    /// Counts the end of a reply, sent or not.
     mutating func endReply(_ octets: Int) { unsent -= octets }
 
-    /// Connections or streams in use, by user.
     private struct Users {
         private var taken: [UInt32: Int] = [:]
         private var total = 0

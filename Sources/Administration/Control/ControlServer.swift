@@ -6,22 +6,22 @@ package import Net
 /// Server of the control socket; answers the calls of each client in order.
 ///
 /// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
-/// and non-reading connections. A client that pipelines calls gets one answer per iteration of the
-/// service loop. `ControlPlaces` limits all clients and each user.
+/// and non-reading connections. A pipelining client gets one answer per iteration of the service
+/// loop. `ControlPlaces` has the limits.
 @ServiceLoop
 package final class ControlServer {
     /// Resource limits of clients.
     package struct Limits: Sendable {
-        /// Simultaneous clients, 1 to 1024.
+        /// Clients, 1 to 1024.
         package var connections = 16
 
-        /// Idle timeout between calls.
+        /// Between calls.
         package var idle = Duration.seconds(60)
 
         /// From the first octet of a call to the last.
         package var arrival = Duration.seconds(5)
 
-        /// Timeout for a client to accept a reply.
+        /// For a client to accept a reply.
         package var departure = Duration.seconds(5)
 
         static let readOctets = 16 * 1024
@@ -38,12 +38,11 @@ package final class ControlServer {
 
     private let logger: Logger
 
-    /// By connection; at most `limits.connections`.
+    /// At most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     private var places: ControlPlaces
 
-    /// Called after a client was removed.
     var onDismissal: (@ServiceLoop () -> Void)?
 
     // MARK: - Making
@@ -68,7 +67,7 @@ package final class ControlServer {
     /// Number of connected clients.
     package var clients: Int { tasks.count }
 
-    /// Serves clients until cancelled or until the listener fails, then closes everything.
+    /// Serves clients until cancelled or until the listener fails.
     ///
     /// - Throws: the listener's error; `cancelled` or `closed` after a regular end.
     package func run() async throws(SocketError) {
@@ -84,7 +83,7 @@ package final class ControlServer {
         throw end
     }
 
-    /// Accepts clients until the listener fails; returns the error.
+    /// Returns the error of the listener.
     private func accept() async -> SocketError {
         while true {
             do throws(SocketError) {
@@ -105,7 +104,7 @@ package final class ControlServer {
         }
     }
 
-    /// Returns the credentials; nil if a limit is reached or the client has disconnected.
+    /// Nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -147,9 +146,7 @@ package final class ControlServer {
         }
     }
 
-    /// Reads calls and writes replies in sequence.
-    ///
-    /// - Throws: `ProtocolError` or `SocketError`.
+    /// Reads calls and writes replies in sequence; throws `ProtocolError` or `SocketError`.
     private func answer(
         _ connection: StreamConnection,
         from peer: StreamConnection.Credentials
@@ -177,7 +174,7 @@ package final class ControlServer {
         }
     }
 
-    /// Answers one call; the connection ends if the client does not accept a reply in time.
+    /// The connection ends if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -196,12 +193,11 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // The connection would use a slot reserved for calls with one reply.
+            // Slots are reserved for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream may be silent for days. Streams are few, so a disconnect ends the stream
-        // immediately.
+        // A stream may be silent for days: a disconnect must end the stream immediately.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }
@@ -214,7 +210,6 @@ package final class ControlServer {
     }
 }
 
-/// Closes a connection because a resource limit is reached.
 private struct Refusal: Error, CustomStringConvertible {
     let description: String
 }

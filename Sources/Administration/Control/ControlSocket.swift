@@ -8,13 +8,12 @@ package struct ControlSocket {
 
     package let access: ControlAccess
 
-    /// Setting that could not be applied; the socket is usable.
+    /// Failure that leaves the socket usable.
     package let warning: String?
 
-    /// Path and identity of the socket file.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// False if `file` was removed or replaced: new clients cannot connect.
+    /// False if the socket file was removed or replaced: new clients cannot connect.
     package var isInPlace: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }
         return now.st_dev == file.device && now.st_ino == file.inode

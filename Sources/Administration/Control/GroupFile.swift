@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Group numbers from the file `/etc/group`.
+/// Group numbers from `/etc/group`.
 ///
-/// NSS is not used: a module could query a directory server, and therefore this daemon.
+/// NSS is not used: a module could need this daemon.
 package enum GroupFile {
     /// About 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// Returns a group number; nil without such a group or a readable file.
+    /// Returns a group number; nil without such a group or file.
     ///
-    /// A numeric name stands for itself if no group has this name.
+    /// A numeric name stands for itself, unless it is a group's name.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let text = read(path) ?? ""
         return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)

@@ -9,14 +9,14 @@ package struct GroupSocket {
 
     package let group: UInt32
 
-    /// Setting that could not be applied; the socket is usable.
+    /// Failure that leaves the socket usable.
     package let warning: String?
 
-    /// Opens a Unix socket; if the group fails, the daemon's group is used, with fewer users.
+    /// Opens a Unix socket; if the group fails, with the daemon's group.
     ///
     /// - Parameters:
     ///   - what: purpose for messages, such as `control`.
-    ///   - group: name or number; nil to leave the file's group.
+    ///   - group: name or number; nil for the file's group.
     package static func open(
         _ what: String,
         path: String,

@@ -3,17 +3,15 @@ internal import Net
 
 /// Latencies in the buckets of a Prometheus histogram.
 ///
-/// The upper bounds, powers of two from 4 µs to about 8 s, are also bounds of `LatencyHistogram`,
-/// so the counts are exact. A bucket counts the latencies, whole microseconds, below its bound.
+/// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, and exact bounds of
+/// `LatencyHistogram`.
 struct LatencyBuckets {
-    /// Cumulative counts; the bounds are seconds.
+    /// Cumulative; the bounds are seconds.
     let counts: [(bound: Double, count: UInt64)]
 
     let count: UInt64
 
-    /// In seconds, accurate to 1/16.
-    ///
-    /// Computed from the buckets: a sum of all latencies would slow down the hit path.
+    /// In seconds, accurate to 1/16, because it is computed from the buckets.
     let sum: Double
 
     /// Powers of two, in microseconds.

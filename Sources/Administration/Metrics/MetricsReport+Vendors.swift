@@ -2,8 +2,6 @@
 internal import Control
 internal import HTTPDNS
 
-// Metrics of vendors and upstreams, labelled with their names.
-
 extension MetricsReport {
     /// One value per vendor, upstream or server.
     private typealias Row<Thing> = (

@@ -5,9 +5,9 @@ internal import Net
 
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
-/// A client uses at most the memory of one request head and one reply. Deadlines end silent and
-/// slow connections. With too many clients, the oldest connection is closed, so that clients cannot
-/// block others by staying connected.
+/// A client uses at most the memory of one request head and one reply. Deadlines end slow
+/// connections. With too many clients, the oldest connection is closed: clients cannot block
+/// others.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
@@ -19,11 +19,11 @@ final class MetricsServer {
         /// From the first octet of a request to the last.
         var arrival = Duration.seconds(5)
 
-        /// Timeout for a client to accept a reply.
+        /// For a client to accept a reply.
         var departure = Duration.seconds(5)
     }
 
-    /// Octets of a rejected request that are read and discarded.
+    /// Octets that are discarded after a rejected request.
     private static let ignoredOctets = 1 << 20
 
     let place: MetricsPlace
@@ -34,10 +34,10 @@ final class MetricsServer {
 
     private let renderer: ScrapeRenderer
 
-    /// Oldest first; at most `limits.connections`.
+    /// Oldest first.
     private var clients: [StreamConnection] = []
 
-    /// Makes a server for a listener at `place`; `run` starts it.
+    /// `run` starts the server.
     init(
         _ listener: StreamListener,
         at place: MetricsPlace,
@@ -104,7 +104,7 @@ final class MetricsServer {
                     deadline: Clock.now + limits.departure
                 )
                 guard request.keepsConnection else { return try await part(from: client) }
-                // Lets other clients run between two requests.
+                // Lets other clients run.
                 await Task.yield()
                 continue
             }
@@ -128,8 +128,7 @@ final class MetricsServer {
 
     /// Waits until the client has received its last reply.
     ///
-    /// Closing a connection with unread input resets the connection, and the reply could be lost
-    /// (RFC 9112 §9.6).
+    /// A close with unread input could lose the reply (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure
@@ -159,7 +158,7 @@ final class MetricsServer {
         }
     }
 
-    /// Head of a reply (RFC 9112 §4), without a date because the clock may be wrong.
+    /// RFC 9112 §4; no date, because the clock may be wrong.
     private static func head(
         _ status: String,
         isLast: Bool,

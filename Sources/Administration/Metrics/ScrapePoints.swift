@@ -5,11 +5,10 @@ package import Net
 
 /// Metrics servers of all configured addresses and paths.
 ///
-/// A reload first binds new listeners, then serves them and closes removed listeners. Unchanged
-/// listeners keep their sockets and clients.
+/// Unchanged listeners keep their sockets and clients in a reload.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Bound listeners without a server; closed when the value is released.
+    /// Not served yet; closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -24,7 +23,7 @@ package final class ScrapePoints {
         renderer = ScrapeRenderer(report)
     }
 
-    /// Binds the new listeners of the settings: all, or none and throws.
+    /// Binds all new listeners of the settings, or none.
     package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
@@ -56,7 +55,7 @@ package final class ScrapePoints {
         return socket.listener
     }
 
-    /// Starts to serve `bound`, and stops the servers that the settings do not name.
+    /// Serves `bound`, and stops removed servers.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

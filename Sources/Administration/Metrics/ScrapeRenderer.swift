@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Renderer of the metrics for all clients: one scrape at a time.
+/// Renderer of the metrics: one scrape at a time.
 ///
-/// Requests that wait for the same format share the next scrape: values are never older than a
-/// request.
+/// Waiting requests share the next scrape: values are never older than a request.
 @ServiceLoop
 final class ScrapeRenderer {
     private let report: @ServiceLoop () -> MetricsReport

@@ -18,7 +18,7 @@ struct QueryFilter: Sendable {
 
     /// Parses a request; `names` are those of all vendors and upstreams.
     ///
-    /// - Throws: `invalidArgument`, also for an unknown source or RCODE.
+    /// - Throws: `invalidArgument`, also for unknown words.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }
@@ -73,7 +73,7 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns a valid `word`; throws `invalidArgument` with a similar word, or all words.
+    /// Returns a valid `word`, or throws with a hint.
     private static func word(
         _ word: String?,
         _ argument: String,
@@ -94,7 +94,7 @@ struct QueryFilter: Sendable {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
-    /// Checks the fields of a record that need no text.
+    /// Fields that need no text.
     func passes(_ record: QueryRecord) -> Bool {
         (type.map { $0.rawValue == record.type } ?? true)
             && (slower.map { record.microseconds > $0 } ?? true)

@@ -8,15 +8,15 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Reads the rings (fixed-size buffers) in which threads record queries, so that logging does not
-/// slow down answers. Queries that are overwritten before the read are counted and logged as lost.
+/// Reads the rings (fixed-size buffers) in which threads record queries, so logging does not slow
+/// down answers. Overwritten queries are counted as lost.
 @ServiceLoop
 package final class QueryLog {
-    /// Returns the current rings and the names of the answer sources.
+    /// Current rings, and names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
-    /// Between two warnings about lost queries.
+    /// Between warnings about lost queries.
     private static let complaintInterval: Duration = .seconds(60)
 
     private let logger: Logger
@@ -25,7 +25,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Lost queries: since the start, and since the last warning.
+    /// Since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?

@@ -76,7 +76,7 @@ struct CounterSnapshot {
         }
     }
 
-    /// Returns the counters since `zero`, and current values.
+    /// Counters since `zero`, and current values.
     func reply(since zero: CounterSnapshot, seconds: Int, _ state: DaemonState) -> StatsReply {
         let queries = queries.since(zero.queries)
         var reply = StatsReply(sinceSeconds: seconds)

@@ -43,7 +43,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Computes the cost of the next query and of the one after it.
+    /// Includes the cost of the next two queries.
     @ServiceLoop
     fileprivate init(_ decision: Decision) {
         self.init()
@@ -220,7 +220,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Server and cost of a query to the vendor, or the reason why it is not queried.
+    /// Server and cost of a query, or the reason why the vendor is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)

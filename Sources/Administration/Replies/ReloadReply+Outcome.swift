@@ -3,9 +3,8 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// With `hidesSecrets`, omits facts about the content of secret files.
-    ///
-    /// Needed if the caller chose their paths: the daemon can read files that the caller cannot.
+    /// With `hidesSecrets`, omits the content of secret files: the daemon can read files that the
+    /// caller cannot.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,
@@ -23,7 +22,7 @@ extension ReloadReply {
 }
 
 extension SettingsProblem {
-    /// Reveals nothing about the content of the secret file.
+    /// Hides the content of the secret file.
     fileprivate var withoutReason: SettingsProblem {
         SettingsProblem(
             file: file,

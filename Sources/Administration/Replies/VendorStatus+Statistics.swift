@@ -84,7 +84,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Reason why a vendor is not used; nil if it is used.
+    /// Nil if the vendor is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,

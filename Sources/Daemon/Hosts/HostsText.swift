@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Resolver
 
-/// Invalid lines of a hosts file; the other lines are used.
+/// Ignored lines of a hosts file.
 struct HostsFaults: Equatable {
     /// Counted from 1.
     private(set) var first: (line: Int, reason: String)?
@@ -21,7 +21,7 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds the lines of a hosts(5) file; counts and ignores invalid lines and names.
+    /// Adds the lines of a hosts(5) file; counts and ignores invalid lines.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0

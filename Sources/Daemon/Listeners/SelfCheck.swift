@@ -7,13 +7,13 @@ internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
-/// A running service loop is not sufficient: a worker may hang, or a socket may have no reader.
+/// With a running service loop, a worker may still hang, or a socket may have no reader.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
         case answered
 
-        /// The address has never answered, for example because of a firewall.
+        /// For example because of a firewall.
         case neverAnswered
 
         case silent
@@ -24,17 +24,16 @@ final class SelfCheck {
 
     /// Health check of one listen address.
     ///
-    /// `batches` has ``DatagramListener/batches`` of each socket before the check.
+    /// `batches` is ``DatagramListener/batches`` of each socket before the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// True if the daemon has received other queries on a socket since the start of the check.
+        /// True if other queries arrived on a socket since the start of the check.
         ///
-        /// All queries of one client arrive on one socket of an address. Each receive call returns
-        /// at least one datagram. More receive calls than datagrams of this check mean other
+        /// The check sends a limited number of datagrams to a socket. More receive calls mean other
         /// queries; the factor 2 is a margin.
         var showsProgress: Bool {
             zip(listeners.datagrams, batches).contains { socket, before in
@@ -50,14 +49,13 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// The kernel chooses the socket by the client's port.
-    ///
-    /// With two sockets, one check in 128 does not reach both sockets.
+    /// The kernel chooses the socket by the client's port: with two sockets, one check in 128
+    /// misses one.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Attempts per query: a flood may fill the socket's buffer.
+    /// A flood may fill the socket's buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -68,8 +66,8 @@ final class SelfCheck {
 
     /// Queries all listen addresses, and waits up to `time` for the replies.
     ///
-    /// An address without a reply passes if it has never answered, or if it is overloaded: a
-    /// restart would not help. Logs each change of a result.
+    /// An address without a reply passes if it has never answered or is overloaded: a restart would
+    /// not help.
     ///
     /// - Returns: true if all addresses pass.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
@@ -104,7 +102,7 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Logs a changed result; returns false if the address has stopped answering.
+    /// Logs changes; returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
         let before = standings[address]
@@ -194,7 +192,7 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Sends the query; a retry uses the same port, and thus reaches the same worker.
+    /// A retry uses the same port, and reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
@@ -222,8 +220,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Local address for queries to this listen address; nil if no interface has the address,
-    /// because the query would leave the machine.
+    /// Nil if no interface has the address: the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

@@ -5,12 +5,12 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// New settings and their differences from the current settings.
+/// New settings, and their differences from the current settings.
 struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares the settings on a thread: there may be 100,000 routes.
+    /// Uses a thread: there may be 100,000 routes.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
     @ServiceLoop
@@ -43,10 +43,9 @@ struct PreparedReload: Sendable {
 
 /// Replaced routes, which a thread releases.
 ///
-/// Only for many routes: routes also hold vendors, and secrets of removed vendors must be released
-/// immediately.
+/// Only for many routes: secrets of removed vendors must be released immediately.
 final class OldRoutes: Sendable {
-    /// Fewer routes take less than 1 ms on the service loop.
+    /// Fewer routes take less than 1 ms.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
@@ -68,7 +67,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Maps the old place (`file:line`) of each moved route to its new place.
+    /// Maps the old place (`file:line`) of each moved route to the new place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         do throws(SocketError) {
@@ -81,7 +80,7 @@ extension Daemon {
     func release(_ old: OldRoutes) {
         ServiceLoop.task { [clocks = components.clocks] in
             try? await clocks.sleep(clocks.now() + ResolverLimits.total + .seconds(1))
-            // If no thread can be created, `old` is released here.
+            // Without a thread, `old` is released here.
             try? await WorkerThread.run(named: "release") { old.release() }
         }
     }
