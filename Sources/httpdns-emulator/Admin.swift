@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Handler of the paths below `/_emulator`, which control a running emulator.
+/// Handler of the paths below `/_emulator`, which control the emulator.
 struct Admin {
     let emulator: Emulator
 
@@ -50,7 +50,7 @@ struct Admin {
 
     private static let json = "application/json"
 
-    /// Reads one fault per line; keeps the old faults if any line is invalid.
+    /// Keeps the old faults if any line is invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

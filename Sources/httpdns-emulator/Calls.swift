@@ -4,19 +4,17 @@ import Locks
 
 /// Counters of client calls, taken before any fault.
 final class Calls: Sendable {
-    /// Counters as printed by `GET /_emulator/calls`.
+    /// Printed by `GET /_emulator/calls`.
     struct Numbers: Codable, Sendable, Equatable {
-        /// Calls of all vendors, including refused calls.
+        /// Including refused calls.
         var lookups = 0
-        /// All vendor calls by path.
         var paths: [String: Int] = [:]
-        /// By lower-case name; a batch counts once for each of its names.
+        /// Lower case; a batch counts once for each name.
         var names: [String: Int] = [:]
-        /// By vendor and channel, such as `tencent-aes`.
+        /// Such as `tencent-aes`.
         var channels: [String: Int] = [:]
-        /// Connections with at least one call.
         var connections = 0
-        /// Injected faults; one call may have several.
+        /// One call may have several.
         var faults = 0
         var last: Last?
         /// Never reset.
@@ -41,7 +39,7 @@ final class Calls: Sendable {
     }
 
     struct Loaded: Codable, Sendable, Equatable {
-        /// 1 at start, plus 1 for each successful reload.
+        /// Increased by each successful reload.
         var generation = 1
         var names = 0
     }
@@ -79,7 +77,6 @@ final class Calls: Sendable {
 
     func reset() { numbers.withLock { $0 = Numbers() } }
 
-    /// Returns the counters and the state of the zone.
     func json(zone: Loaded) -> String {
         var copy = numbers.withLock { $0 }
         copy.zone = zone

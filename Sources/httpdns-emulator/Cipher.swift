@@ -11,10 +11,10 @@ enum Cipher: Sendable {
     case gcm
 
     enum Failure: Error {
-        /// OpenSSL lacks the cipher, for example without the legacy provider for DES.
+        /// OpenSSL lacks the cipher, such as DES without the legacy provider.
         case unavailable
         case length
-        /// Incomplete block, or wrong padding or tag.
+        /// Wrong length, padding or tag.
         case undecryptable
     }
 
@@ -41,8 +41,8 @@ enum Cipher: Sendable {
     /// Encrypts a message.
     ///
     /// - Parameters:
-    ///   - initialVector: 16 octets for CBC, 12 for GCM; nil for random octets. Unused by DES.
-    ///   - padded: false for no padding; the text must then be whole blocks.
+    ///   - initialVector: 16 octets for CBC, 12 for GCM; random if nil. Unused by DES.
+    ///   - padded: if false, the text must be whole blocks.
     func seal(
         _ text: [UInt8],
         key: [UInt8],
@@ -67,7 +67,7 @@ enum Cipher: Sendable {
         return vector + sealed + tag
     }
 
-    /// Decrypts a message; throws `undecryptable` for any fault of the message.
+    /// Throws `undecryptable` for any fault of the message.
     func open(_ message: [UInt8], key: [UInt8]) throws(Failure) -> [UInt8] {
         let (_, _, vector, tag) = shape
         guard message.count > vector + tag, message.count.isMultiple(of: blockOctets) else {
@@ -106,7 +106,7 @@ enum Cipher: Sendable {
         return octets
     }
 
-    /// Runs the cipher; encryption sets the GCM `tag`, decryption checks it.
+    /// Encryption sets the GCM `tag`, decryption checks it.
     private func run(
         _ input: [UInt8],
         key: [UInt8],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Digests of the vendors' signatures, in lower-case hexadecimal.
+/// In lower-case hexadecimal.
 enum Digest {
     /// Alibaba v1, Baidu, Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
@@ -53,7 +53,7 @@ enum Digest {
     }
 }
 
-/// Hexadecimal encoding (lower case) and decoding (any case).
+/// Decodes any case.
 enum Hex {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
@@ -63,7 +63,7 @@ enum Hex {
         )
     }
 
-    /// Nil for an odd number of characters or an invalid digit.
+    /// Nil for invalid digits.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = text.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
         guard digits.count.isMultiple(of: 2) else { return nil }

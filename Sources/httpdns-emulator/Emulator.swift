@@ -4,13 +4,12 @@ import Locks
 
 /// Emulator of the vendors' servers.
 final class Emulator: Sendable {
-    /// In the order in which vendors are matched to requests.
+    /// The first match serves a request.
     private let vendors: [any Vendor]
 
     /// Nil for the built-in zone.
     private let zoneFile: String?
 
-    /// Zone in use, and its state for the counters.
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
 
     let faults: FaultPlan
@@ -21,7 +20,6 @@ final class Emulator: Sendable {
 
     let connections = OpenConnections()
 
-    /// Logs each call to standard error.
     private let logsCalls: Bool
 
     // MARK: - Making
@@ -42,7 +40,7 @@ final class Emulator: Sendable {
         self.logsCalls = logsCalls
     }
 
-    /// Reloads the zone; keeps the old zone on failure.
+    /// Keeps the old zone on failure.
     func reload() throws(ZoneError) {
         let fresh = try Self.load(zoneFile)
         zone.withLock {
@@ -59,7 +57,7 @@ final class Emulator: Sendable {
 
     /// Answers a request.
     ///
-    /// - Parameter onNewConnection: true for the first call of the connection.
+    /// - Parameter onNewConnection: true for the first call.
     func reply(to request: Request, onNewConnection: Bool) -> Reply {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
@@ -93,7 +91,6 @@ final class Emulator: Sendable {
         return reply
     }
 
-    /// Nil if no vendor serves the request.
     func vendor(of request: Request) -> (any Vendor)? { vendors.first { $0.serves(request) } }
 
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }

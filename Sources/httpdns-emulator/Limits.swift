@@ -5,24 +5,24 @@ enum Limits {
     /// Further connections are closed without an answer.
     static let connections = 4096
 
-    /// A batch of 8 names of 253 octets has 4.2 kB of hexadecimal digits.
+    /// 8 names of 253 octets have 4.2 kB of hexadecimal digits.
     static let headOctets = 32 * 1024
 
     static let bodyOctets = 64 * 1024
 
-    /// One read from a socket.
+    /// Per read.
     static let readOctets = 4096
 
     /// Read after a request was refused.
     static let drainedOctets = 1024 * 1024
 
-    /// One write of filler to a socket.
+    /// Of filler, per write.
     static let writeOctets = 64 * 1024
 
-    /// `huge` fault: 1 TiB, never held in memory.
+    /// Never held in memory.
     static let hugeOctets = 1 << 40
 
-    /// `delay` fault: one hour.
+    /// One hour.
     static let delayMilliseconds = 3_600_000
 
     static let faults = 256
@@ -30,7 +30,6 @@ enum Limits {
     /// Further names are counted as `(other)`.
     static let countedNames = 10_000
 
-    /// Aliases followed for one name.
     static let aliases = 16
 
     static let fileOctets = 64 * 1024 * 1024

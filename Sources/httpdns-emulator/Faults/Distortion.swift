@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer; the vendor's code applies them because it knows the format.
+/// Faults inside an answer; only the vendor's code knows the format.
 struct Distortion: Sendable, Equatable {
     /// Replaces each address by the unspecified address.
     var zeroAddress = false
@@ -9,19 +9,17 @@ struct Distortion: Sendable, Equatable {
     var wrongKey = false
     var badPadding = false
 
-    /// Returns the addresses, with faults applied.
     func addresses(_ answer: Zone.Answer, _ family: Family) -> [String] {
         guard zeroAddress else { return answer.addresses }
         return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
     }
 
-    /// Returns a TTL in JSON; a fault's text is a number if possible, else a string.
+    /// A fault's text is a number if possible, else a string.
     func json(ttl honest: Int) -> JSONText {
         guard let ttl else { return .number(String(honest)) }
         return Double(ttl) == nil ? .string(ttl) : .number(ttl)
     }
 
-    /// Encrypts a message, with faults applied.
     func seal(
         _ text: [UInt8],
         _ cipher: Cipher,
@@ -42,16 +40,15 @@ struct Distortion: Sendable, Equatable {
     }
 }
 
-/// Effect of all faults that apply to one call.
+/// Effect of all faults on one call.
 struct Damage: Sendable {
-    /// Effect on the content of the answer.
+    /// On the content of the answer.
     var distortion = Distortion()
-    /// Vendor error that replaces the answer.
     private(set) var error: String?
-    /// Faults of the response and the connection, in the order of the plan.
+    /// Faults of response and connection, in order.
     private var later: [Fault.Kind] = []
 
-    /// Sorts faults by the part of the reply that they affect.
+    /// Sorts faults by the affected part of the reply.
     init(_ kinds: [Fault.Kind]) {
         for kind in kinds {
             switch kind {
@@ -100,7 +97,7 @@ struct Damage: Sendable {
     }
 }
 
-/// Gzip without compression, a valid stream (RFC 1951 §3.2.4, RFC 1952 §2.3).
+/// Stored gzip data (RFC 1951 §3.2.4, RFC 1952 §2.3).
 enum Gzip {
     static func wrap(_ octets: [UInt8]) -> [UInt8] {
         var stream: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
@@ -117,7 +114,7 @@ enum Gzip {
             + littleEndian(UInt32(truncatingIfNeeded: octets.count))
     }
 
-    /// CRC-32 (RFC 1952 §8), bit by bit, because answers are short.
+    /// CRC-32 (RFC 1952 §8).
     private static func checksum(_ octets: [UInt8]) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {

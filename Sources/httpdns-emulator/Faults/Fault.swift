@@ -7,54 +7,48 @@ struct Fault: Sendable, Equatable {
     /// All must hold; empty for always.
     var conditions: [Condition] = []
 
-    /// Parsed specification.
     var text: String
 
     enum Kind: Sendable, Equatable {
         case delay(milliseconds: Int)
         /// Never answers, and keeps the connection open.
         case silent
-        /// Resets the connection (RST).
+        /// RST.
         case reset
-        /// Closes the connection (FIN) without an answer.
+        /// FIN without an answer.
         case close
-        /// Announces more content than is sent; nil for half of the content.
+        /// Sends only a part of the announced content; nil for half.
         case truncated(after: Int?)
-        /// Sends octets that are not HTTP.
         case noise
-        /// Answers 200 with random content.
+        /// 200 with random content.
         case garbage
-        /// Encrypts with invalid padding.
+        /// Invalid padding.
         case badPadding
-        /// Encrypts with an unknown key.
+        /// Unknown key.
         case wrongKey
-        /// Answers for another name.
         case wrongName(String)
-        /// Seconds of `retryAfter`, if any.
+        /// In seconds.
         case status(Int, retryAfter: Int?)
-        /// Vendor error code.
         case error(String)
-        /// Answers 302 to a URL.
         case redirect(String)
         case huge(octets: Int)
-        /// Answers 200 without content.
+        /// 200 without content.
         case empty
-        /// Replaces each address by the unspecified address.
         case zeroAddress
-        /// Replaces each TTL by a text.
+        /// Text that replaces each TTL.
         case ttl(String)
-        /// Compresses the content without a request of the client.
+        /// Without a request of the client.
         case gzip
     }
 
     enum Condition: Sendable, Equatable {
-        /// Each N-th call that meets the name and path conditions.
+        /// Each N-th call that meets name and path.
         case every(Int)
-        /// The first N calls that meet the name and path conditions.
+        /// The first N calls that meet name and path.
         case first(Int)
         /// In lower case.
         case name(String)
-        /// Without this condition, a fault applies to lookups only.
+        /// By default, faults apply to lookups only.
         case path(String)
         /// From 0 to 1.
         case probability(Double)
@@ -68,7 +62,7 @@ extension Fault {
         var description: String
     }
 
-    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end, because URLs contain colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end: URLs contain colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []
@@ -82,7 +76,7 @@ extension Fault {
         self.init(kind: kind, conditions: conditions, text: text)
     }
 
-    /// Splits a condition off the end; nil if there is none.
+    /// Nil without a condition.
     private static func lastCondition(
         of text: Substring
     ) throws(Failure) -> (before: Substring, condition: Condition)? {
@@ -140,7 +134,7 @@ extension Fault {
         return kind
     }
 
-    /// Parses `CODE[,SECONDS]`; 429 and 503 have `Retry-After: 1` by default.
+    /// `CODE[,SECONDS]`; 429 and 503 have `Retry-After: 1` by default.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)
@@ -151,7 +145,7 @@ extension Fault {
         return natural(parts[1], Limits.ttlSeconds).map { .status(code, retryAfter: $0) }
     }
 
-    /// Parses an integer from 0 to `most`.
+    /// From 0 to `most`.
     private static func natural(_ text: String, _ most: Int) -> Int? {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }

@@ -3,7 +3,7 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// Accepted connection: reads requests, and sends replies or connection faults.
+/// Accepted connection.
 ///
 /// The module's page explains why FlyingFox's `HTTPServer` is not used.
 struct Connection: Sendable {
@@ -12,7 +12,7 @@ struct Connection: Sendable {
 
     let emulator: Emulator
 
-    /// Serves requests until the client or a fault ends the connection, then closes it.
+    /// Serves requests until the client or a fault ends the connection.
     func serve() async {
         // A disconnected peer has no address; the next read then fails.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
@@ -39,7 +39,7 @@ struct Connection: Sendable {
 
     // MARK: - Reading
 
-    /// Nil if the client closed the connection between two requests.
+    /// Nil if the client closed an idle connection.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
@@ -63,7 +63,7 @@ struct Connection: Sendable {
         return request
     }
 
-    /// Appends data; returns false at the end of the stream.
+    /// False at the end of the stream.
     private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
         do {
             buffer += try await socket.read(atMost: Limits.readOctets)
@@ -73,7 +73,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads remaining data, because RST would destroy the last reply (RFC 9112 §9.6).
+    /// RST would destroy the last reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []
@@ -84,7 +84,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Returns true if the connection can be used again.
+    /// True if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body
@@ -141,7 +141,7 @@ struct Connection: Sendable {
     /// End of a head (RFC 9112 §2.1).
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
-    /// Invalid in every HTTP version: control characters, then text for packet dumps.
+    /// Invalid in every HTTP version.
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
 
     private static func text(of address: Socket.Address) -> String {
@@ -152,7 +152,7 @@ struct Connection: Sendable {
     }
 }
 
-/// With SO_LINGER of 0 s, close sends RST and discards unsent data (`socket(7)`).
+/// After 0 s, close sends RST and discards unsent data (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 

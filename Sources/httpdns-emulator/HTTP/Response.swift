@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// HTTP/1.1 response, before connection faults.
+/// HTTP response before connection faults.
 struct Response: Sendable {
     var status = 200
 
@@ -16,7 +16,7 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// Returns the head with the empty line; a fault may make `contentLength` wrong.
+    /// With the empty line; a fault may make `contentLength` wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -45,7 +45,7 @@ struct Response: Sendable {
         )
     }
 
-    /// Reason phrases (RFC 9110 §15; 429 and 431: RFC 6585).
+    /// RFC 9110 §15; 429 and 431: RFC 6585.
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",
@@ -66,17 +66,17 @@ struct Reply: Sendable {
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Announces the whole content, sends this many octets (nil for half), then FIN.
+        /// Sends only a part of the announced content (nil for half), then FIN.
         case truncated(after: Int?)
-        /// Pads the content with the digit 0 to this many octets.
+        /// Pads the content with the digit 0.
         case filled(to: Int)
-        /// Sends octets that are not HTTP, then FIN.
+        /// Not HTTP, then FIN.
         case noise
-        /// Sends nothing until the client closes the connection.
+        /// Until the client closes the connection.
         case silence
-        /// Sends FIN immediately.
+        /// FIN.
         case close
-        /// Sends RST immediately.
+        /// RST.
         case reset
     }
 }

@@ -4,25 +4,25 @@ import Foundation
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
 /// Documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810, scheduling 111585.
-/// Unverified choices: a parameter that cannot be parsed or decrypted is `MissingArgument`. An
-/// unknown account is `AccountNotExists` in v1 (known to the SDKs) and `InvalidAccount` in v2. The
-/// signature is checked before its expiry.
+/// Unverified: an invalid parameter is `MissingArgument`; an unknown account is `AccountNotExists`
+/// in v1 (known to the SDKs) and `InvalidAccount` in v2; the signature is checked before its
+/// expiry.
 struct Alibaba: Vendor {
     var account = Account()
 
     var manner = Manner()
 
-    /// Behaviour that the console, the region or the documents leave open.
+    /// Left open by the console, the region or the documents.
     struct Manner: Sendable, Equatable {
         /// The console can disable unsigned access.
         var requiresSignature = false
-        /// Custom resolution, which is not available overseas.
+        /// Custom resolution, not available overseas.
         var hasSDNS = true
-        /// Servers that `ss` returns.
+        /// Returned by `ss`.
         var servers: [Server] = []
-        /// `service_status` of `ss`, which the Android SDK obeys; nil for none.
+        /// Of `ss`; the Android SDK obeys this status.
         var status: ServiceStatus?
-        /// v2 `no_ip_code` of an unregistered name; empty for none.
+        /// v2 `no_ip_code`; empty for none.
         var unlistedCode = "DomainNotExist"
     }
 
@@ -30,7 +30,6 @@ struct Alibaba: Vendor {
         case enable, disable
     }
 
-    /// Error codes with their HTTP status.
     enum Code: String, Error, CaseIterable, Sendable {
         case missingArgument = "MissingArgument"
         case invalidHost = "InvalidHost"
@@ -60,13 +59,11 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// In one request.
     static let batchNames = 5
 
-    /// Maximum validity of a signature (56810).
+    /// 56810.
     static let signatureSeconds = 86_400
 
-    /// All custom parameters.
     static let sdnsOctets = 1000
 
     // MARK: - Calls
@@ -95,7 +92,7 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Returns account and interface of a v1 path; nil for another path.
+    /// Of a v1 path; nil for another path.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,
@@ -107,17 +104,17 @@ struct Alibaba: Vendor {
     // MARK: - Parameters of both generations
 
     struct Question: Sendable {
-        /// 1 to 5 names as sent.
+        /// 1 to 5, as sent.
         var names: [String]
         /// IPv4 first.
         var families: [Family]
-        /// Client addresses that the answers are for.
+        /// Addresses that the answers are for.
         var clients: [String]
-        /// Custom parameters as JSON; nil without any.
+        /// Custom parameters as JSON.
         var extra: String?
     }
 
-    /// Parses a lookup; the parameter names depend on the API version.
+    /// Parameter names depend on the API version.
     func question(
         _ parameters: Parameters,
         names: String,
@@ -150,9 +147,9 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters as JSON for `extra`.
+    /// Returns the `sdns-` parameters, unchanged.
     ///
-    /// The service passes them to a function of the customer; the emulator returns them unchanged.
+    /// The service passes them to a function of the customer.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }
@@ -170,7 +167,7 @@ struct Alibaba: Vendor {
         return JSONText.object(custom.map { ($0.name, .string($0.value)) }).text
     }
 
-    /// Checks a signature, its expiry, and that the expiry is not too far ahead.
+    /// Checks a signature and its expiry.
     func check(_ signature: String, _ honest: String, _ expiry: String, at time: Date) throws(Code)
     {
         guard Digest.areEqual(signature, honest) else { throw .invalidSignature }

@@ -3,17 +3,15 @@ import Foundation
 
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
-/// Document Vjwvxm96x; the available copies lack the errors and the values of `type`, which are
-/// from the Android SDK. Unverified choices: an error is a `msg` with status 200 and a text of the
-/// emulator; a signature may expire at any later time; an unregistered name has no entry; no `tag`
-/// is configured; `detail` adds nothing.
+/// Document Vjwvxm96x; copies lack the errors and the values of `type` (here from the Android SDK).
+/// Unverified: an error is a `msg` with status 200; a signature may expire at any later time; an
+/// unregistered name has no entry; no `tag` is configured; `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
 
-    /// In one request.
     static let batchNames = 10
 
-    /// Reason for a refused request; the raw value is the `msg`.
+    /// The raw value is the `msg`.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -80,8 +78,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK continues with the first address; the documented server is the only known
-                // one.
+                // The SDK continues with the first address; only one server is documented.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
@@ -91,7 +88,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// The `msg` of a family is undocumented, but the SDK requires it.
+    /// The SDK requires the undocumented `msg` of a family.
     private func data(
         _ names: [String],
         _ families: [Family],

@@ -4,30 +4,29 @@ import Foundation
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
 /// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). The servers resolve all names, so a name outside the
-/// zone is NXDOMAIN. Unverified choices: a wrong AliDNS key is 403 with a `code`; `key` is the
-/// SHA-256 of uid, secret, ts, name and ak; `ts` may differ by 600 s; methods other than GET are
-/// 405.
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). A name outside the zone is NXDOMAIN. Unverified: a
+/// wrong AliDNS key is 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
+/// `ts` may differ by 600 s; methods other than GET are 405.
 struct DNSJSON: Vendor {
-    /// AliDNS account; the other servers have none.
+    /// AliDNS only.
     var account = Account()
 
     var manner = Manner()
 
-    /// Differences between the servers.
+    /// Differences between servers.
     struct Manner: Sendable, Equatable {
         var question = QuestionForm.array
         var names = NameForm.dotted
-        /// AliDNS's current document requires signed calls.
+        /// As AliDNS's current document demands.
         var requiresKey = false
     }
 
-    /// `Question` is an array at Google, and an object in AliDNS's example.
+    /// Form of `Question`: array (Google), object (AliDNS's example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
 
-    /// Final dot of names; some Cloudflare replies have none.
+    /// Some Cloudflare replies lack the final dot.
     enum NameForm: String, CaseIterable, Sendable {
         case dotted, bare
     }
@@ -41,20 +40,20 @@ struct DNSJSON: Vendor {
         case key(String)
     }
 
-    /// Maximum difference between `ts` and the clock.
+    /// Between `ts` and the clock.
     static let signatureSeconds = 600
 
     struct Question: Sendable {
         var name: String
         /// 1 to 65535.
         var type: Int
-        /// CD flag, which is only echoed.
+        /// Only echoed.
         var checkingDisabled = false
-        /// `edns_client_subnet` as requested.
+        /// As requested.
         var subnet: String?
-        /// Client address that the answer is for.
+        /// Address that the answer is for.
         var client: String
-        /// True if the answer is an array of addresses (AliDNS).
+        /// Array of addresses (AliDNS).
         var isShort = false
         var contentType: String
     }
@@ -90,7 +89,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns an RCODE, by name or number, as `Status`; other codes in AliDNS's error form.
+    /// RCODE by name or number; other codes in AliDNS's form.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])
@@ -108,7 +107,7 @@ struct DNSJSON: Vendor {
         )
     }
 
-    /// Parses everything except the signature.
+    /// Except the signature.
     private func question(
         _ parameters: Parameters,
         _ request: Request
@@ -153,7 +152,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// True for a valid AliDNS signature, false if none is sent or required.
+    /// True for a valid signature, false if none is sent or required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

@@ -3,28 +3,25 @@ import Foundation
 
 extension Tencent {
     struct Question: Sendable {
-        /// 1 to 8 names in request order, in lower case without a final dot.
+        /// 1 to 8, in order, lower case without a final dot.
         var keys: [String]
         var type: RecordType
-        /// The answer has TTLs.
         var saysTTL: Bool
-        /// The answer has the client's address.
         var saysClient: Bool
-        /// A single answer has its name; a batch always does.
+        /// A batch always has names.
         var saysName: Bool
         /// Parameter `ip`, or the source of the request.
         var client: String
     }
 
-    /// Values of the parameter `type`.
     enum RecordType: Sendable {
         case a, aaaa, both
     }
 
-    /// Batch limit (379/54976).
+    /// 379/54976.
     static let batchNames = 8
 
-    /// Parses everything except the account.
+    /// Except the account.
     func question(
         _ parameters: Parameters,
         _ channel: Channel,
@@ -53,7 +50,7 @@ extension Tencent {
         )
     }
 
-    /// Returns the names of `dn`, after decryption and the check of the expiry.
+    /// Decrypted, after the check of the expiry.
     private func names(
         _ dn: String,
         _ channel: Channel,
@@ -81,7 +78,7 @@ extension Tencent {
         return names
     }
 
-    /// Returns the address of `ip`; nil if absent, or empty as in the Android SDK.
+    /// Nil if absent, or empty as in the Android SDK.
     ///
     /// Documented as encrypted, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
@@ -92,7 +89,7 @@ extension Tencent {
         return text
     }
 
-    /// Decrypts a parameter, unless the channel uses a token.
+    /// Plain with a token.
     private func decrypted(_ text: String, _ channel: Channel) throws(Refusal) -> String {
         guard let (cipher, key) = key(channel) else { return text }
         do {

@@ -4,8 +4,7 @@ import Foundation
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
 /// Documents: "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption and decryption"
-/// 379/3530, "service IP disaster recovery" 379/116336. They specify 200 for a well-formed request,
-/// 404 for a wrong path and 501 for a wrong method. Unverified choices: 200 without content for a
+/// 379/3530, "service IP disaster recovery" 379/116336. Unverified: 200 without content for a
 /// request that cannot be parsed or decrypted, `refusal` for a wrong account.
 struct Tencent: Vendor {
     var account = Account()
@@ -16,31 +15,29 @@ struct Tencent: Vendor {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// Returns a status code without content: no other errors are documented.
+    /// No other errors are documented.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// Behaviour that the documents leave open, or in which they disagree with the SDKs.
+    /// Left open by the documents, or different in the SDKs.
     struct Manner: Sendable, Equatable {
-        /// Lines of a batch with the client's address.
+        /// Lines with the client's address.
         var clientLines = ClientLines.last
-        /// Form of a family without addresses.
         var missingFamily = MissingFamily.zero
-        /// Status code for a wrong account; 200 for an empty answer.
+        /// For a wrong account; 200 for an empty answer.
         var refusal = 401
-        /// Accounts with authentication require `;expiry` in `dn`.
+        /// As for accounts with authentication.
         var requiresExpiry = false
-        /// True if `dn` must not have an `;expiry`.
+        /// `dn` must not have an `;expiry`.
         var refusesExpiry = false
-        /// Service addresses of `/conf`; without default, because tests must not query the real
-        /// vendor.
+        /// Of `/conf`; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
-        /// Validity of the service addresses in minutes.
+        /// Of the service addresses.
         var serviceMinutes = 60
     }
 
-    /// Lines with `|clientip`: the documents show the last line, the SDKs need every line.
+    /// The documents show the last line, the SDKs need every line.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
@@ -53,15 +50,15 @@ struct Tencent: Vendor {
         case emptyTTL = "empty-ttl"
     }
 
-    /// Authentication and encryption of a request.
+    /// Authentication and encryption.
     enum Channel: String, Sendable {
         case token, aes, des
     }
 
     enum Refusal: Error {
-        /// Neither GET nor POST: 501, as documented.
+        /// 501: neither GET nor POST.
         case method
-        /// The parameters cannot be parsed, or `dn` cannot be decrypted.
+        /// Invalid parameters, or undecryptable `dn`.
         case unintelligible
         /// Wrong account or token, or expired.
         case account
@@ -98,7 +95,6 @@ struct Tencent: Vendor {
         }
     }
 
-    /// Checks the account.
     private func channel(_ parameters: Parameters) throws(Refusal) -> Channel {
         let channel: Channel
         switch (parameters["token"], parameters["alg"]) {
@@ -107,14 +103,13 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The table requires `alg`, but the examples omit `alg` for DES.
+            // Required in the table, but omitted for DES in the examples.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
             channel = named
         }
-        // A request without id and token is the free form of 119.29.29.29, discontinued on
-        // 2022-01-01.
+        // Without id and token: the free form of 119.29.29.29, discontinued on 2022-01-01.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel
@@ -130,7 +125,7 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// Returns a response in the form of the channel; empty text is empty content.
+    /// In the form of the channel; empty text is empty content.
     private func respond(
         _ text: String,
         over channel: Channel,

@@ -3,26 +3,26 @@ import Foundation
 
 /// Emulated vendor: matches and parses requests.
 protocol Vendor: Sendable {
-    /// A request for no vendor gets status 404.
+    /// Without a vendor, the status is 404.
     func serves(_ request: Request) -> Bool
 
-    /// Parses a request without answering, because faults depend on its names.
+    /// Does not answer yet: faults depend on the names.
     func call(_ request: Request, at time: Date) -> Call
 
-    /// Returns the error for any code, in the vendor's form.
+    /// In the vendor's form.
     func failure(_ code: String) -> Response
 }
 
 struct Call: Sendable {
-    /// For the counters: `tencent-aes`, or `tencent-refused` if refused.
+    /// Such as `tencent-aes`, or `tencent-refused`.
     var channel: String
 
-    /// In lower case, without the final dot.
+    /// Lower case, no final dot.
     var names: [String] = []
 
     /// False for a request of service addresses.
     var isLookup: Bool
 
-    /// Answers from a zone, with faults applied.
+    /// With faults applied.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

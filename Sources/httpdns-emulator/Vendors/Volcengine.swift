@@ -4,34 +4,33 @@ import Foundation
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
 /// Documents: "resolve one or several names" 6758/113991, "signature" 6758/174756, "response"
-/// 6758/174757. Unverified choices: several names get an array of single answers; `type` is A, AAAA
-/// or, by default, both; errors have no content; at most 10 names; an unregistered name is 200
-/// without addresses. `svc_meta`, a closed test with an unknown signature, is not supported.
+/// 6758/174757. Unverified: several names get an array of single answers; `type` is A, AAAA or, by
+/// default, both; errors have no content; at most 10 names; an unregistered name is 200 without
+/// addresses. `svc_meta`, a closed test, is not supported.
 struct Volcengine: Vendor {
     var account = Account()
 
-    /// In one request.
     static let batchNames = 10
 
-    /// TTL of an answer without addresses.
+    /// Without addresses.
     private static let emptySeconds = 60
 
-    /// Documented status codes of refused requests.
+    /// As documented.
     enum Refusal: Int, Error, Sendable {
-        /// Wrong parameters, account or signature, or an expired signature.
+        /// Parameters, account or signature.
         case forbidden = 403
         /// Not GET.
         case method = 405
     }
 
-    /// Matches `/resolve` with a parameter that DNS in JSON does not have.
+    /// `/resolve` with a parameter that DNS in JSON does not have.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
         return names.contains("account_id") || names.contains("domain")
     }
 
-    /// Returns a status code without content; 403, 405, 429 and 500 are documented.
+    /// 403, 405, 429 and 500 are documented.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 403)
     }
@@ -53,7 +52,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters count as empty values; only this rule fits the published hash.
+        // Absent parameters count as empty: only this rule fits the published hash.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",

@@ -2,24 +2,22 @@
 import Glibc
 
 enum Family: String, Sendable {
-    /// Record type A.
     case v4 = "A"
-    /// Record type AAAA.
     case v6 = "AAAA"
 }
 
-/// IP address with its original text.
+/// IP address with its text.
 ///
-/// The vendors' documents print addresses that are not in canonical form (RFC 5952).
+/// The vendors' documents print non-canonical addresses (RFC 5952).
 struct Address: Sendable, Equatable {
     let text: String
 
-    /// 4 or 16 octets, network order.
+    /// Network order.
     let octets: [UInt8]
 
     var family: Family { octets.count == 4 ? .v4 : .v6 }
 
-    /// Nil for other text, a zone index or a short form (`inet_pton(3)`).
+    /// No zone index or short form (`inet_pton(3)`).
     init?(_ text: String) {
         let version = text.contains(":") ? AF_INET6 : AF_INET
         var octets = [UInt8](repeating: 0, count: version == AF_INET6 ? 16 : 4)
@@ -30,7 +28,7 @@ struct Address: Sendable, Equatable {
     }
 }
 
-/// Range such as `203.0.113.0/24`.
+/// `203.0.113.0/24`.
 struct Subnet: Sendable, Equatable {
     /// Any address of the range.
     let address: Address
@@ -62,7 +60,7 @@ struct Endpoint: Sendable, Equatable {
     /// 0 lets the kernel choose.
     let port: UInt16
 
-    /// Parses `127.0.0.1:80` or `[::1]:80`.
+    /// `127.0.0.1:80` or `[::1]:80`.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...])

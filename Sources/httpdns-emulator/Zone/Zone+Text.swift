@@ -2,14 +2,12 @@
 import Foundation
 
 enum ZoneError: Error, CustomStringConvertible {
-    /// The payload is the reason.
+    /// Reason.
     case unreadable(String)
-    /// A line has none of the valid forms.
     case line(Int, String)
-    /// Wrong structure; the payload is the position.
+    /// Position of a wrong structure.
     case json(String)
 
-    /// Without the file name.
     var description: String {
         switch self {
         case .unreadable(let why): why
@@ -71,7 +69,7 @@ extension Zone {
         }
     }
 
-    /// Loads JSON if the file name ends in `.json`, else lines.
+    /// JSON if the file name ends in `.json`, else lines.
     init(file path: String) throws(ZoneError) {
         let data: Data
         do {
