@@ -6,24 +6,24 @@ enum ExitStatus: Int32 {
     case failed = 1
     /// Wrong command line; the daemon was not called.
     case usage = 2
-    /// The daemon could not be reached.
+    /// No connection to the daemon.
     case unreachable = 3
-    /// `status` and `doctor` only: there are problems.
+    /// `status` and `doctor` found problems.
     case degraded = 4
 }
 
 struct Failure: Error, Equatable {
-    /// Cause, one line; may contain untrusted text.
+    /// One line; may contain untrusted text.
     var message: String
 
     var hint: String?
 
     var status: ExitStatus
 
-    /// Error name of the daemon, such as `io.httpdnsd.Control.NotFound`; nil for other failures.
+    /// Such as `io.httpdnsd.Control.NotFound`; nil for other failures.
     var error: String?
 
-    /// True if the printed reply reports the failure; `--json` then prints no error object.
+    /// With `--json`, no error object is printed.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
@@ -52,7 +52,7 @@ struct Failure: Error, Equatable {
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// Lines for standard error, without terminal sequences.
+    /// Without terminal sequences.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

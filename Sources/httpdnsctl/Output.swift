@@ -3,7 +3,7 @@ import Control
 import Glibc
 
 enum Output {
-    /// True on a terminal, unless `NO_COLOR` is set and not empty.
+    /// False without a terminal, or with a non-empty `NO_COLOR`.
     static var isColoured: Bool {
         isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty
             && environment("TERM") != "dumb"
@@ -11,7 +11,7 @@ enum Output {
 
     static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
 
-    /// Terminal width in characters, at least 40; nil if standard output is not a terminal.
+    /// In characters, at least 40; nil without a terminal.
     private static var width: Int? {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         var size = winsize()
@@ -69,7 +69,7 @@ func systemMessage(_ number: Int32) -> String {
 }
 
 enum JSONOutput {
-    /// Returns JSON with sorted keys, without terminal sequences.
+    /// Sorted keys, no terminal sequences.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
         do {
             return escaped(
@@ -80,7 +80,7 @@ enum JSONOutput {
         }
     }
 
-    /// Replaces unprintable characters by `\uXXXX`.
+    /// Writes `\uXXXX` for unprintable characters.
     ///
     /// Except for line feeds, they occur only inside strings.
     private static func escaped(_ json: String) -> String {

@@ -51,9 +51,7 @@ struct Program {
         }
     }
 
-    /// Returns a failure with the nearest command as hint.
-    ///
-    /// The parser would report an unexpected argument.
+    /// Hints at the nearest command; the parser would report an unexpected argument.
     private static func unknownVerb(in arguments: [String]) -> Failure? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {

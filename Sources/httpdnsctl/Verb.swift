@@ -10,7 +10,7 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-    /// Prints a reply as JSON or with `render`, and returns the decoded reply.
+    /// As JSON, or as text from `render`.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,

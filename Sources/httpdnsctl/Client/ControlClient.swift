@@ -4,7 +4,7 @@ import Glibc
 
 /// Synchronous client of the control socket.
 struct ControlClient {
-    /// Time limit of a call, including the connection.
+    /// Includes the connection.
     static let timeout = Duration.seconds(10)
 
     let socket: String
@@ -21,7 +21,7 @@ struct ControlClient {
 
     /// Passes each reply of one call to `take`, until the last reply.
     ///
-    /// - Parameter silence: maximum time between replies, added to the usual time limit; nil for no
+    /// - Parameter silence: maximum time between replies, plus the usual time limit; nil for no
     ///   limit.
     func stream(
         _ method: ControlInterface.Method,

@@ -2,11 +2,11 @@
 import Control
 import Glibc
 
-/// Connection to the control socket; closes the socket in `deinit`.
+/// Connection to the control socket.
 struct ControlConnection: ~Copyable {
     private static let readOctets = 64 * 1024
 
-    /// Connected, non-blocking socket; `poll` waits until the deadline.
+    /// Non-blocking; `poll` waits until the deadline.
     private let descriptor: Int32
 
     private let path: String
@@ -93,7 +93,7 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Connects; waits, at most for the kernel's limit, while the daemon accepts no connections.
+    /// Waits, at most for the kernel's limit, while the daemon accepts no connections.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration

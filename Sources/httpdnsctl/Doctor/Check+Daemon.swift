@@ -164,7 +164,6 @@ extension Check {
         return [.failure(first, fix: "httpdnsd --check shows all errors")]
     }
 
-    /// Evaluates the result of `Check` from the daemon.
     private static func results(on settingsCheck: ReloadReply, _ machine: MachineFacts) -> [Verdict]
     {
         if let first = settingsCheck.problems.first {
@@ -200,7 +199,7 @@ extension Check {
         }
     }
 
-    /// Enough for TCP clients and vendor connections.
+    /// For TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -275,7 +274,7 @@ extension Check {
                     fix: "configure another upstream in httpdnsd.yaml"
                 )
             }
-            // A few foreign replies are normal: late replies count too.
+            // Late replies are normal.
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
                     "\(upstream.name): \(count) messages from its address matched no query",

@@ -78,7 +78,7 @@ extension Check {
         return results
     }
 
-    /// Returns true if systemd-resolved forwards to the daemon.
+    /// By the drop-in of `setup` or another setting.
     private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
         let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
         let settings = facts.resolvedSettings + "\n" + dropIn
@@ -164,7 +164,6 @@ extension Check {
         }
     }
 
-    /// Programs that cache answers of getaddrinfo.
     static let nameCache = Check("name-cache") { machine in
         var results: [Verdict] = []
         let nscd = machine.processes.intersection(["nscd", "unscd"]).sorted()
@@ -206,7 +205,7 @@ extension Check {
                 )
             ]
         }
-        // getaddrinfo omits address families that this machine does not have.
+        // getaddrinfo omits families that this machine does not have.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Result of a check.
 struct Finding: Encodable, Equatable, Sendable {
     /// Stable name, for scripts.
     var check: String
@@ -10,14 +9,14 @@ struct Finding: Encodable, Equatable, Sendable {
     /// One line.
     var what: String
 
-    /// Recommended action; nil if none is needed.
+    /// Nil if no action is needed.
     var fix: String?
 
     enum State: String, Encodable, Sendable {
         case ok
         /// Works, with a limitation or a risk.
         case warning
-        /// Programs of this machine do not resolve names as intended.
+        /// Programs do not resolve names as intended.
         case failure
         /// Not checked, or not applicable.
         case skipped

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Running processes and owners of port 53.
 extension Gatherer {
     private static let port: UInt16 = 53
 
@@ -29,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Each worker has a socket for the same address.
+            // Each worker has a socket.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -37,7 +36,7 @@ extension Gatherer {
         }
     }
 
-    /// Maps sockets to processes; only root sees the processes of other users.
+    /// Only root sees the processes of other users.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {
@@ -53,7 +52,7 @@ extension Gatherer {
         return holders
     }
 
-    /// Returns the settings path of the running daemon; nil if unknown.
+    /// Settings path of the running daemon; nil if unknown.
     func settingsOfDaemon(_ machine: MachineFacts) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil
@@ -63,7 +62,7 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// Returns the settings file of a command line from `/proc`; nil if it names none.
+    /// `commandLine` is from `/proc`; nil if it names no file.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
@@ -72,7 +71,7 @@ extension Gatherer {
         return words.indices.contains(index + 1) ? String(words[index + 1]) : nil
     }
 
-    /// Returns the soft limit of open files.
+    /// Soft limit of open files.
     static func descriptors(_ limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }

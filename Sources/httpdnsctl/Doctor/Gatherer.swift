@@ -5,8 +5,7 @@ import Glibc
 
 /// Gathers the facts about a machine for the checks.
 ///
-/// By default, no packet leaves the machine: the daemon is asked only for names that it answers
-/// locally.
+/// By default, no packet leaves the machine: the daemon gets only questions for local answers.
 struct Gatherer {
     let tree: FileTree
 
@@ -22,7 +21,7 @@ struct Gatherer {
         var name: Name?
         /// Allows queries to unassigned addresses.
         var usesNetwork = false
-        /// Path of the settings; nil for those of the daemon.
+        /// Nil for the daemon's settings.
         var settings: String?
     }
 
@@ -108,7 +107,6 @@ struct Gatherer {
 
     // MARK: - Files
 
-    /// Returns nil if the file does not exist.
     private func access(_ path: String) -> MachineFacts.FileAccess? {
         guard let status = tree.status(path, follows: true) else { return nil }
         // SAFETY: access(2) reads a C string, which Swift creates for the call.
@@ -138,7 +136,7 @@ struct Gatherer {
             .map { "\(settings).d/\($0)" }
     }
 
-    /// Returns the files of all `file: PATH` entries in the settings and their drop-ins.
+    /// From `file: PATH` entries of the settings and their drop-ins.
     private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
         let text = settingsFiles(settings).compactMap(tree.text).joined(separator: "\n")
         let lines = text.split(separator: "\n").filter { line in
@@ -152,7 +150,7 @@ struct Gatherer {
         }.filter { $0.hasPrefix("/") }.compactMap { access(String($0)) }
     }
 
-    /// Returns the certificate stores at the usual paths of distributions.
+    /// At the usual paths of distributions.
     private func certificateStores() -> [String] {
         let usual = [
             "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
@@ -175,9 +173,9 @@ struct Gatherer {
         return MachineFacts.UnitState(shown.output)
     }
 
-    /// Calls getaddrinfo in a child process, because the call may block without limit.
+    /// getaddrinfo may block without limit: a child process calls it.
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
-        // The daemon answers names below `test.` locally (RFC 6761 §6.2).
+        // Answered locally (RFC 6761 §6.2).
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))
         guard let name else { return nil }
@@ -204,7 +202,7 @@ struct Gatherer {
         return lookup
     }
 
-    /// Queries a server for A and AAAA; nil if the server does not answer.
+    /// A and AAAA; nil without an answer.
     private func addresses(of name: Name, from server: ServerAddress) -> Set<IPAddress>? {
         var all: Set<IPAddress> = []
         for type in [RecordType.a, .aaaa] {
@@ -215,13 +213,12 @@ struct Gatherer {
         return all
     }
 
-    /// Returns nil if this user has no permission.
     private func settingsCheck() -> ReloadReply? {
         guard let reply = try? client.call(.check, CheckRequest()) else { return nil }
         return try? reply.checked(as: ReloadReply.self)
     }
 
-    /// Returns the number of locally answered queries; nil if unavailable.
+    /// Locally answered queries; nil if unavailable.
     private func answeredLocally() -> UInt64? {
         guard let reply = try? client.call(.stats, StatsRequest()),
             let stats = try? reply.checked(as: StatsReply.self)
@@ -231,7 +228,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// Sends each listener a query that causes no upstream traffic.
+    /// The queries cause no upstream traffic.
     private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
@@ -250,7 +247,7 @@ struct Gatherer {
         }
     }
 
-    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737) for a nonexistent name.
+    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737).
     ///
     /// Only a device on the network path can answer.
     private func interceptors() -> [MachineFacts.Interception] {

@@ -6,7 +6,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// False for a directory with the files of a machine.
+    /// False for an image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -15,7 +15,6 @@ struct MachineFacts: Sendable {
 
     var version = Product.version
 
-    /// Answers of the listeners, by address and transport.
     var answers: [ListenerAnswer] = []
 
     var sockets: [PortSocket] = []
@@ -24,7 +23,7 @@ struct MachineFacts: Sendable {
 
     var resolver = ResolverFacts()
 
-    /// Journal of `httpdnsctl setup`; nil if there is none.
+    /// Nil without a setup.
     var journal: SetupJournal?
 
     /// Files that a setup wrote and whose originals are in no journal.
@@ -32,18 +31,18 @@ struct MachineFacts: Sendable {
 
     var changedFiles: [String] = []
 
-    /// `/etc/nsswitch.conf`; nil if it does not exist.
+    /// Nil if the file does not exist.
     var nsswitch: String?
 
-    /// `/etc/nscd.conf`; nil if it does not exist.
+    /// Nil if the file does not exist.
     var nscd: String?
 
-    /// Environment variables that affect getaddrinfo.
+    /// Variables that affect getaddrinfo.
     var environment: [String: String] = [:]
 
     var lookup: SystemLookup?
 
-    /// Configuration of container engines and the kubelet, by path.
+    /// Container engines and the kubelet, by path.
     var containerFiles: [String: String] = [:]
 
     var unit: UnitState?
@@ -56,19 +55,19 @@ struct MachineFacts: Sendable {
     /// Result of `Check` from the daemon; nil without one.
     var settingsCheck: ReloadReply?
 
-    /// Result of `httpdnsd --check`; nil if it could not run.
+    /// Result of `httpdnsd --check`; nil without one.
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
 
-    /// Settings files that the user of the service cannot read.
+    /// Unreadable for the user of the service.
     var closedSettings: [String] = []
 
     var hasSettings = true
 
     var secrets: [FileAccess] = []
 
-    /// Limit of open files of the daemon; nil if unknown.
+    /// Of the daemon; nil if unknown.
     var descriptors: Int?
 
     var isClockSynchronised: Bool?
@@ -88,12 +87,10 @@ struct MachineFacts: Sendable {
         var outcome: Probe.Outcome
     }
 
-    /// Socket on port 53.
     struct PortSocket: Equatable, Sendable {
         var server: ServerAddress
         var transport: Probe.Transport
         var user: UInt32
-        /// Nil if unknown.
         var process: Process?
 
         struct Process: Equatable, Sendable {
@@ -107,23 +104,23 @@ struct MachineFacts: Sendable {
         var addresses: Set<IPAddress> = []
         /// Nil after a timeout.
         var duration: Duration?
-        /// Addresses from the daemon; nil if no name was given.
+        /// From the daemon; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Queries that the daemon answered locally meanwhile; nil if unknown.
+        /// Locally answered queries meanwhile; nil if unknown.
         var seenByDaemon: UInt64?
     }
 
-    /// State of a systemd unit, as `systemctl show` prints it.
+    /// As in `systemctl show`.
     struct UnitState: Equatable, Sendable {
         /// `ActiveState`, such as `active` or `failed`.
         var active: String
         /// `SubState`, such as `running` or `auto-restart`.
         var sub = ""
-        /// `UnitFileState`, such as `enabled`; empty if there is no unit.
+        /// `UnitFileState`; empty if there is no unit.
         var enabled: String
-        /// `Result` of the last run: `success`, `exit-code`, `signal` and others.
+        /// `Result` of the last run, such as `exit-code`.
         var result = "success"
-        /// Exit code of the last run, or the signal number.
+        /// Exit code or signal number.
         var code = 0
         /// True with `DynamicUser=`.
         var hasOwnUser = false
@@ -142,13 +139,12 @@ struct MachineFacts: Sendable {
         var groupName = ""
         var isWritable = true
 
-        /// True if only root, or the group root, can read the file.
+        /// Readable only for root, or the group root.
         var isOnlyForRoot: Bool {
             user == 0 && mode & 0o004 == 0 && (group == 0 || mode & 0o040 == 0)
         }
     }
 
-    /// Result of a query to an unassigned address.
     struct Interception: Equatable, Sendable {
         var server: ServerAddress
         var transport: Probe.Transport
@@ -159,13 +155,13 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Local addresses of the daemon; those of the default settings if unknown.
+    /// Local addresses; those of the default settings if unknown.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known
     }
 
-    /// Returns true for an address of the daemon on port 53.
+    /// True on port 53.
     func isDaemon(_ text: String) -> Bool {
         guard let address = IPAddress(text) else { return false }
         return servers.contains { $0.address == address && $0.port == 53 }

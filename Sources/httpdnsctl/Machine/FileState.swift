@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a path, complete enough to restore the path.
+/// State of a path, for a restoration.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
 
     var octets: [UInt8] = []
 
-    /// Target of a symbolic link, not resolved.
+    /// Of a symbolic link, not resolved.
     var target = ""
 
     var mode: UInt32 = 0
@@ -79,7 +79,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Stores text as text, so that a user can restore files by hand.
+    /// Users can restore text by hand.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

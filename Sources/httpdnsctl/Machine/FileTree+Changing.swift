@@ -37,7 +37,7 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Removes the temporary file of an interrupted run.
+    /// Of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
         // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
         let leftover = try place(path) + Self.temporary
@@ -58,7 +58,7 @@ extension FileTree {
         throw Self.fault("change", path, errno)
     }
 
-    /// Creates and returns the missing directories of a path, the outermost first.
+    /// Returns the created directories, the outermost first.
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
@@ -71,7 +71,7 @@ extension FileTree {
         return missing
     }
 
-    /// Returns the missing directories, the outermost first.
+    /// The outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -82,7 +82,7 @@ extension FileTree {
         return missing
     }
 
-    /// Removes a directory if it exists and is empty.
+    /// Only if empty.
     func removeDirectory(_ path: String) throws(Failure) {
         // SAFETY: rmdir(2) reads the path as a C string, which Swift creates for the call.
         guard unsafe rmdir(try place(path)) != 0 else { return try syncDirectory(of: path) }
@@ -93,7 +93,7 @@ extension FileTree {
 
     /// Runs `body` under a lock against other processes of this program.
     ///
-    /// The kernel releases the lock, on an existing directory, when the process ends.
+    /// The kernel releases the lock when the process ends.
     @discardableResult
     func locked<Value>(
         _ directory: String,

@@ -54,7 +54,7 @@ enum Probe {
 
     // MARK: - Private
 
-    /// Waits for the response to a question; ignores other datagrams.
+    /// Ignores other datagrams.
     private static func reply(
         on descriptor: Int32,
         to question: Question,

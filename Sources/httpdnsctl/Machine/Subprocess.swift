@@ -16,7 +16,7 @@ enum Subprocess {
 
     private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// Returns the path of a program; nil if it is not installed.
+    /// Nil if the program is not installed.
     static func path(_ program: String) -> String? {
         if program.contains("/") { return program }
         return directories.map { "\($0)/\(program)" }.first { path in
@@ -27,7 +27,7 @@ enum Subprocess {
 
     /// Runs a program with a deadline; nil if it cannot be started.
     ///
-    /// The program has no input. Its own process group ensures that its children are killed too.
+    /// The program has no input. Its process group is killed with it.
     static func run(_ command: [String], within limit: Duration) -> Outcome? {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
@@ -81,7 +81,7 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// Reads to the end of the stream; false if the deadline expired first.
+    /// False if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],
@@ -101,7 +101,6 @@ enum Subprocess {
     }
 }
 
-/// Wait for a descriptor.
 enum Readiness {
     static func wait(
         _ descriptor: Int32,

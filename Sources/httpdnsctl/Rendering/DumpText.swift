@@ -3,7 +3,7 @@ import Control
 
 /// Text form of `dump`: one line per RRset.
 enum DumpText {
-    /// Returns the lines of one entry; for an entry without records, the name and type.
+    /// Returns the lines of one entry.
     ///
     /// Records of another name, such as the target of a CNAME, are indented and name the entry.
     static func render(_ entry: CachedEntry) -> String {

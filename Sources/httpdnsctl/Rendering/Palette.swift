@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 struct Palette {
-    /// True on a terminal with colours.
     let isEnabled: Bool
 
-    /// Terminal width in characters; nil for no limit.
+    /// In characters; nil for no limit.
     var width: Int?
 
     init(isEnabled: Bool, width: Int? = nil) {

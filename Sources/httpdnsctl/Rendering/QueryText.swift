@@ -4,7 +4,7 @@ import Glibc
 
 /// Text form of `watch`: one line per query.
 enum QueryText {
-    /// Title and width in characters; the last column has no limit.
+    /// The last column has no limit.
     private static let columns = [
         ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]
@@ -45,7 +45,6 @@ enum QueryText {
         return palette.line(line(cells), tone)
     }
 
-    /// Returns the local time with milliseconds.
     private static func time(_ milliseconds: Int64) -> String {
         var seconds = time_t(milliseconds / 1000)
         // SAFETY: reads one number and writes one structure; the returned pointer is not used.
@@ -69,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source of the answer; for a cached answer, also the original server.
+    /// For a cached answer, includes the original server.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

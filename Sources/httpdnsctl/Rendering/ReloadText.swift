@@ -2,7 +2,7 @@
 import Control
 
 enum ReloadText {
-    /// Returns the actual or possible changes; empty if the settings have errors.
+    /// Empty if the settings have errors.
     static func render(_ reply: ReloadReply, _ palette: Palette) -> String {
         guard reply.problems.isEmpty else { return "" }
         var text = ""
@@ -53,7 +53,7 @@ enum ReloadText {
         }
     }
 
-    /// Returns the format of `httpdnsd --check`: `file:line:column: message (hint)`.
+    /// As `httpdnsd --check`: `file:line:column: message (hint)`.
     private static func text(_ complaint: SettingsComplaint) -> String {
         let place =
             complaint.line == 0

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Table with aligned columns.
 struct Table {
     struct Column {
         let title: String
@@ -24,7 +23,7 @@ struct Table {
 
     private let columns: [Column]
 
-    /// Rows, each with the lines below the row.
+    /// Each with the lines below the row.
     private var rows: [(cells: [Cell], notes: [String])] = []
 
     // MARK: - Making
@@ -49,7 +48,7 @@ struct Table {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Returns the lines, each with a line feed; empty without rows.
+    /// Empty without rows.
     func text(_ palette: Palette) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = columns.indices.map { column in
@@ -70,14 +69,14 @@ struct Table {
         return text
     }
 
-    /// Returns one row, on several lines if it is wider than the terminal.
+    /// On several lines if the terminal is too narrow.
     private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         let widest = widths.reduce(0) { $0 + $1 + 2 } - 2
         guard let width = palette.width, widest > width else { return line(cells, widths, palette) }
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Cells are aligned with their titles while they fit, then follow each other.
+            // Aligned with their titles while they fit, then in sequence.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -87,7 +86,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // The last text wraps inside its column if its words fit.
+            // The last text wraps inside its column.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {
@@ -115,7 +114,7 @@ struct Table {
         return text + "\n"
     }
 
-    /// Returns one row on one line, without trailing spaces.
+    /// Without trailing spaces.
     private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         var text = ""
         var gap = 0

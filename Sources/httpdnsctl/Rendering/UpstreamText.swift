@@ -72,7 +72,7 @@ enum UpstreamText {
         Table.Cell(milliseconds.map(Units.milliseconds) ?? "-")
     }
 
-    /// Returns why a server is not queried, and the time of the next attempt; nil if it is queried.
+    /// Reason for a pause, and time of the next attempt; nil without a pause.
     private static func rest(_ server: UpstreamServer) -> Table.Cell? {
         guard server.state != .up else { return nil }
         let soon = server.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Difference between two states of a path, in the format of `diff -u`.
+/// In the format of `diff -u`.
 enum DiffText {
     /// Longer files are shown as removed and added.
     private static let maximumLines = 2000
 
     private static let context = 3
 
-    /// Line with its sign: `-`, `+` or a space.
+    /// `-`, `+` or a space.
     private struct Line {
         var sign: Character
         var text: String
@@ -42,7 +42,7 @@ enum DiffText {
         guard old.count + new.count <= maximumLines else {
             return old.map { Line(sign: "-", text: $0) } + new.map { Line(sign: "+", text: $0) }
         }
-        // Length of the longest common subsequence of the suffixes at each pair of indices.
+        // Longest common subsequence of the suffixes at each pair of indices.
         let empty = [Int](repeating: 0, count: new.count + 1)
         var common = [[Int]](repeating: empty, count: old.count + 1)
         for left in old.indices.reversed() {

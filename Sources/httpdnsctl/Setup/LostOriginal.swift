@@ -2,26 +2,26 @@
 
 /// Recognition of files that a setup wrote, with defaults for the originals.
 ///
-/// If the journal is lost, a file of a setup must not be taken for an original. Otherwise `revert`
-/// would leave the machine with a removed daemon as server.
+/// Without its journal, `revert` would otherwise take these files for originals and restore a
+/// removed daemon as server.
 extension FileState {
-    /// Comment line that a setup writes above its lines.
+    /// Line above the lines of a setup.
     private static let mark = "# Written by httpdnsctl setup"
 
-    /// Starts of the lines that a setup adds below `mark`.
+    /// Starts of lines below `mark`.
     private static let added = [
         "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
         "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
         "nameserver ", "options edns0 trust-ad",
     ]
 
-    /// True if a setup wrote the file or a part of it.
+    /// Also if a setup wrote only a part.
     var isFromSetup: Bool {
         kind == .file
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// Returns the file without the lines of a setup; absent if no other lines remain.
+    /// Absent if no other lines remain.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -47,13 +47,13 @@ extension ResolverFacts {
         Paths.dhclientHook,
     ]
 
-    /// Returns a default for the lost original.
+    /// For a lost original.
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
         if Self.createdFiles.contains(path) { return .absent }
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup
     }
 
-    /// Returns the file of the running manager, or a file with public resolvers.
+    /// File of the running manager, or public resolvers.
     private func defaultResolvConf(_ now: FileState, in tree: FileTree) -> FileState {
         if present.contains(Paths.resolved), ResolverOwner.resolved.isAlive(self) {
             var link = FileState(kind: .link, target: ".." + Paths.resolved + "/stub-resolv.conf")

@@ -3,7 +3,7 @@ import DNSWire
 
 /// Content of resolv.conf(5), parsed as glibc does.
 struct ResolvConfText: Equatable, Sendable {
-    /// In order; glibc uses the first three.
+    /// glibc uses the first three.
     var nameservers: [String] = []
 
     /// The last line wins.
@@ -11,7 +11,7 @@ struct ResolvConfText: Equatable, Sendable {
 
     var options: [String] = []
 
-    /// Lines with other keywords, such as `sortlist`.
+    /// Such as `sortlist`.
     var others: [String] = []
 
     static let maximumServers = 3
@@ -37,8 +37,8 @@ struct ResolvConfText: Equatable, Sendable {
 
     /// Returns the file with `servers` as nameservers.
     ///
-    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs. It is set
-    /// only for servers on loopback, where answers cannot be forged in transit.
+    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; only on
+    /// loopback, where answers cannot be forged.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
@@ -52,13 +52,13 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
-    /// Returns the file with public resolvers.
+    /// In place of a lost original.
     func withPublicServers(_ servers: [String]) -> String {
         Self.text(
             "# Default of httpdnsctl, because the original is lost: set your own nameservers.",
             servers,
             search,
-            // Answers of public resolvers can be forged in transit.
+            // Public answers can be forged.
             options.filter { $0 != "trust-ad" },
             others
         )

@@ -13,24 +13,22 @@ struct ResolverFacts: Sendable {
     /// Immutable even for root (`chattr +i`).
     var isImmutable = false
 
-    /// A mount point, as in containers, cannot be replaced.
+    /// Mount points, as in containers, cannot be replaced.
     var isMounted = false
 
-    /// Existing paths among `Paths.indicators`.
+    /// Among `Paths.indicators`.
     var present: Set<String> = []
 
-    /// Running programs, at most 15 octets each; nil if unknown, as in an image.
+    /// At most 15 octets each; nil if unknown, as in an image.
     var running: Set<String>?
 
-    /// State of each file that a plan may change.
+    /// Files that a plan may change.
     var files: [String: FileState] = [:]
 
-    /// Files that a setup wrote and whose originals are in no journal.
-    ///
-    /// `files` has defaults for these files.
+    /// Setup files without originals in a journal; `files` has defaults.
     var lost: [String] = []
 
-    /// All settings files of systemd-resolved.
+    /// From all files.
     var resolvedSettings = ""
 
     enum Paths {
@@ -69,7 +67,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Gathers the facts as before a setup; with `seesSetup`, as they are.
+    /// Gathers the facts as before a setup, or with `seesSetup` as they are.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -112,7 +110,7 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// Returns true also if the running programs are unknown.
+    /// True also if unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

@@ -6,7 +6,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     /// Outside the daemon's directory, which only its user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
-    /// Path of a damaged journal after `--force`.
+    /// After `--force`.
     static let damagedPath = path + ".damaged"
 
     var version = 1
@@ -15,23 +15,23 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var entries: [Entry]
 
-    /// Directories that the setup created, the outermost first.
+    /// Created by the setup, the outermost first.
     var directories: [String] = []
 
-    /// Commands that notify services of the changes.
+    /// Notify services of the changes.
     var commands: [[String]]
 
-    /// Commands after a revert; nil if they are the same.
+    /// For a revert; nil if the same.
     var undo: [[String]]?
 
-    /// State of a file before and after the setup.
+    /// File before and after the setup.
     struct Entry: Codable, Equatable, Sendable {
         var path: String
         var before: FileState
         var after: FileState
     }
 
-    /// Reads the journal; nil if there is none, or if a damaged journal is ignored.
+    /// Reads the journal; nil if absent, or damaged and ignored.
     ///
     /// - Throws: for an unreadable journal, which must not be overwritten.
     static func read(
@@ -55,7 +55,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         throw Failure(message: "\(path) was written by a newer version", status: .failed)
     }
 
-    /// Renames a damaged journal, which may still have original text.
+    /// Keeps a damaged journal, which may have original text.
     static func setAsideDamaged(in tree: FileTree) throws(Failure) {
         let state = try tree.state(path)
         guard state.kind == .file, try read(from: tree, ignoringDamage: true) == nil else { return }
@@ -79,7 +79,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Replaces a lost journal: creates defaults for the files that a setup wrote.
+    /// Creates defaults for the files that a setup wrote.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])
@@ -97,7 +97,7 @@ extension SetupJournal {
         )
     }
 
-    /// Returns `journal` if it exists, otherwise one with defaults.
+    /// `journal`, or defaults if nil.
     static func orDefaults(
         _ journal: SetupJournal?,
         in tree: FileTree

@@ -11,7 +11,7 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Time limit of a command; services restart within 2 s.
+    /// Services restart within 2 s.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
@@ -25,8 +25,7 @@ struct SetupMachine {
 
     /// Applies a plan; after a failure, restores all files.
     ///
-    /// The journal preserves the state before the first setup. With `force`, a damaged journal is
-    /// renamed and not used.
+    /// The journal preserves the state before the first setup. `force` ignores a damaged journal.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -88,7 +87,7 @@ struct SetupMachine {
         }
     }
 
-    /// Merges the journal of a plan with an earlier journal.
+    /// Merged with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal
@@ -130,7 +129,7 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Replaces the files of a setup without a usable journal.
+    /// Without a usable journal.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
@@ -162,7 +161,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // A service that is not notified reads the files at its next start.
+        // Otherwise the service reads the files at its next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -195,7 +194,7 @@ struct SetupMachine {
         }
     }
 
-    /// Throws if a changed file or the journal cannot be replaced.
+    /// Throws for files that cannot be replaced.
     private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.before {
             try checkWritable(entry.path)
@@ -203,7 +202,7 @@ struct SetupMachine {
         try checkWritable(SetupJournal.path)
     }
 
-    /// Detects a program that overwrites a file immediately.
+    /// Another program may overwrite a file immediately.
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
@@ -212,7 +211,7 @@ struct SetupMachine {
 
     /// Notifies the services, and checks the effective nameserver.
     ///
-    /// resolvconf also runs hooks of other packages. A failed hook is ignored if the file is
+    /// resolvconf also runs hooks of other packages, whose failures are ignored if the file is
     /// correct.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
@@ -224,7 +223,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Returns why programs would not use the daemon; nil if they would, or for an image.
+    /// Why programs would not use the daemon; nil if they would.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -242,7 +241,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// Runs commands on this machine; an image has no services.
+    /// An image has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {

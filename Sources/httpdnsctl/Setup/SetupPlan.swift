@@ -25,11 +25,11 @@ struct SetupPlan: Equatable, Sendable {
         var after: FileState
     }
 
-    /// Reason against applying the plan.
+    /// Against applying the plan.
     struct Obstacle: Equatable, Sendable, Encodable {
         var what: String
         var fix: String
-        /// True if `--force` overrides the obstacle.
+        /// `--force` overrides the obstacle.
         var yieldsToForce = true
     }
 }
@@ -39,9 +39,7 @@ struct SetupPlan: Equatable, Sendable {
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Plans the changes for a machine.
-    ///
-    /// - Parameter keepsStub: true if programs keep using the stub of systemd-resolved.
+    /// - Parameter keepsStub: programs keep using the stub of systemd-resolved.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {

@@ -9,14 +9,14 @@ struct SetupServers {
 
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// The daemon answers the name locally (RFC 6761 §6.3).
+    /// Answered locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
     /// Tests the addresses.
     ///
     /// - Parameters:
-    ///   - given: addresses from the command line; empty to detect them.
-    ///   - ask: returns true if a server answers.
+    ///   - given: empty to detect addresses.
+    ///   - ask: true if a server answers.
     ///   - resolve: resolves a name that is not cached.
     init(
         given: [ServerAddress],
@@ -58,7 +58,7 @@ struct SetupServers {
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Returns the UDP addresses for local programs, preferably on loopback.
+    /// For local programs, preferably on loopback.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {
@@ -72,7 +72,7 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// Resolves a nonexistent name, which an upstream must answer.
+    /// An upstream must answer for a nonexistent name.
     static func resolution(by server: ServerAddress) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
@@ -82,7 +82,7 @@ struct SetupServers {
     /// 1 s more than the daemon's limit of 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Returns why a resolution failed; nil on success, including NXDOMAIN.
+    /// Nil on success, including NXDOMAIN.
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {
         case .answer(.noError, _), .answer(.nxDomain, _): nil

@@ -107,7 +107,7 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// Lists the servers that will receive the machine's queries.
+    /// Servers that will receive the machine's queries.
     private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
         guard let status = try? status.get() else { return [] }
         let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }
