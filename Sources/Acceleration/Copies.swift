@@ -6,16 +6,16 @@ struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// By key of the copy.
+    /// Slots by key of the copy.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
 
-    /// Not returned yet.
+    /// Collected hits, not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// For the current pass.
+    /// Idle copies that the current pass may still return.
     var idleLeft = 0
 
     /// Answered families without suspensions, and number of suspensions.

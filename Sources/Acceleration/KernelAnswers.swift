@@ -121,13 +121,13 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     }
 
     package struct Numbers: Sendable, Equatable {
-        /// In the kernel.
+        /// Copies in the kernel.
         package var entries = 0
 
-        /// As of the last collection.
+        /// Replies of the kernel, as of the last collection.
         package var answers: UInt64 = 0
 
-        /// For `watch`, or during changes of many entries.
+        /// True during `watch`, and during changes of many entries.
         package var isSuspended = false
 
         /// Families that the program may answer.

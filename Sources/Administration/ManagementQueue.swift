@@ -10,7 +10,7 @@ package final class ManagementQueue {
     /// Multiple of the job's duration.
     static let pauseFactor = 2
 
-    /// For reading the call and sending the reply.
+    /// Accounts for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
     /// A long job on another thread does not load the service loop.

@@ -41,10 +41,10 @@ final class Accelerator: ManagedAccelerator {
     /// Assumed: answers of the kernel are not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Between two collections.
+    /// Interval of collections.
     private static let interval: Duration = .seconds(1)
 
-    /// Per collection.
+    /// Limit per collection.
     private static let mostRecords = 256
 
     /// 256 copies in each step; in total about 2 ms.

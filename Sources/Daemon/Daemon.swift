@@ -63,7 +63,7 @@ package final class Daemon {
 
     let own = OwnQuery()
 
-    /// For pending queries after SIGTERM.
+    /// Time for pending queries after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
     static let dumpedQueries = 100
@@ -192,9 +192,9 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Also for threads that are started later.
+    /// Drops capabilities for this thread and for later threads.
     ///
-    /// A seccomp filter may prevent the call; this is ignored.
+    /// If a seccomp filter prevents the call, the daemon keeps the capabilities.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -238,7 +238,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Before root privileges are dropped: only root can set any group.
+    /// Runs before root privileges are dropped: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {

@@ -25,7 +25,7 @@ package final class LogSink: Sendable {
     /// Command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
-    /// Set by an operator; set by the settings.
+    /// Level of the operator, and level of the settings.
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
     /// Writes to the journal or standard error; `level` overrides the settings.

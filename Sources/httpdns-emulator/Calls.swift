@@ -11,7 +11,7 @@ final class Calls: Sendable {
         var paths: [String: Int] = [:]
         /// Lower case; a batch counts once for each name.
         var names: [String: Int] = [:]
-        /// Such as `tencent-aes`.
+        /// Calls by channel, such as `tencent-aes`.
         var channels: [String: Int] = [:]
         var connections = 0
         /// One call may have several.
@@ -30,7 +30,7 @@ final class Calls: Sendable {
         var path: String
         /// As received.
         var parameters: [String: String]
-        /// After decryption.
+        /// Names after decryption.
         var names: [String]
         var channel: String
         var client: String

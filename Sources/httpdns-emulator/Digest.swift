@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// In lower-case hexadecimal.
+/// Digests of the vendors' signatures, in lower-case hexadecimal.
 enum Digest {
     /// Alibaba v1, Baidu, Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }

@@ -169,7 +169,7 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// For local clients of a listener bound to `text`.
+    /// Address of local clients for a listener bound to `text`.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }

@@ -20,10 +20,10 @@ struct Failure: Error, Equatable {
 
     var status: ExitStatus
 
-    /// Such as `io.httpdnsd.Control.NotFound`; nil for other failures.
+    /// Error name, such as `io.httpdnsd.Control.NotFound`; nil for other failures.
     var error: String?
 
-    /// With `--json`, no error object is printed.
+    /// True if the reply reports the failure; `--json` then prints no error object.
     var isInReply = false
 
     init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
@@ -52,7 +52,7 @@ struct Failure: Error, Equatable {
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// Without terminal sequences.
+    /// Lines for standard error, without terminal sequences.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

@@ -11,7 +11,7 @@ enum Output {
 
     static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
 
-    /// In characters, at least 40; nil without a terminal.
+    /// Width in characters, at least 40; nil without a terminal.
     private static var width: Int? {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         var size = winsize()

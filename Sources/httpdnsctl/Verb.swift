@@ -10,7 +10,7 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-    /// As JSON, or as text from `render`.
+    /// Prints a reply as JSON or with `render`, and returns it decoded.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,

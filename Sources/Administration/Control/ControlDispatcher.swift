@@ -286,7 +286,7 @@ package struct ControlDispatcher: Sendable {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
 
-    /// Also logs the peer.
+    /// Checks the permission to make changes, and logs the peer.
     private func allowChange(
         _ call: Call,
         by peer: StreamConnection.Credentials

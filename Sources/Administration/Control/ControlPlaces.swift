@@ -11,18 +11,18 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// For root.
+    /// Connections and streams for root only.
     var reserved: Int { total / 8 }
 
-    /// Not for root.
+    /// Limit for users except root.
     var perUser: Int { max(1, total / 2) }
 
     var streams: Int { max(1, total / 2) }
 
-    /// Not for root.
+    /// Limit for users except root.
     var streamsPerUser: Int { max(1, total / 4) }
 
-    /// On all connections.
+    /// Unsent replies on all connections.
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
 
     private var connected = Users()

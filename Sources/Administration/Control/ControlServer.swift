@@ -15,13 +15,13 @@ package final class ControlServer {
         /// Clients, 1 to 1024.
         package var connections = 16
 
-        /// Between calls.
+        /// Idle timeout between calls.
         package var idle = Duration.seconds(60)
 
-        /// From the first octet of a call to the last.
+        /// Timeout of a call, from its first octet to its last.
         package var arrival = Duration.seconds(5)
 
-        /// For a client to accept a reply.
+        /// Timeout for a client to accept a reply.
         package var departure = Duration.seconds(5)
 
         static let readOctets = 16 * 1024

@@ -16,7 +16,7 @@ package struct MetricsReport: Sendable {
 
     package var queries = QuerySums()
 
-    /// By component.
+    /// Latencies by component.
     var latencies: [(wait: String, help: String, sum: LatencySum)] = []
 
     var life = Life()

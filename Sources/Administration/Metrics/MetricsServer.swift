@@ -16,10 +16,10 @@ final class MetricsServer {
         /// Longer than the interval of scrapers.
         var idle = Duration.seconds(90)
 
-        /// From the first octet of a request to the last.
+        /// Timeout of a request, from its first octet to its last.
         var arrival = Duration.seconds(5)
 
-        /// For a client to accept a reply.
+        /// Timeout for a client to accept a reply.
         var departure = Duration.seconds(5)
     }
 

@@ -8,7 +8,7 @@ package import Net
 /// Unchanged listeners keep their sockets and clients in a reload.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Not served yet; closed when the value is released.
+    /// Listeners that are not served yet; closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }

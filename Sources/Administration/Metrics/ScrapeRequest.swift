@@ -94,7 +94,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// By lowercased name; nil if a line is invalid.
+    /// Returns the values by lowercased name; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -111,7 +111,7 @@ struct ScrapeRequest: Equatable {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// Also an absolute URL (RFC 9112 §3.2.2).
+    /// The target may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {

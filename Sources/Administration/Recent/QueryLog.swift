@@ -16,7 +16,7 @@ package final class QueryLog {
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
-    /// Between warnings about lost queries.
+    /// Minimum time between two warnings about lost queries.
     private static let complaintInterval: Duration = .seconds(60)
 
     private let logger: Logger
@@ -25,7 +25,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Since the start, and since the last warning.
+    /// Lost queries: since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?

@@ -13,7 +13,7 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// As in records, and since 1970.
+    /// Current time, as in records and since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 

@@ -35,7 +35,7 @@ enum ProcessNumbers {
         return 0
     }
 
-    /// Without the descriptor used for counting.
+    /// Open descriptors without the one used for counting.
     private static var descriptors: UInt64 {
         // SAFETY: the directory is open until the end of this function.
         guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }

@@ -3,7 +3,7 @@ package import Configuration
 
 /// Result of a reload or of its check.
 package struct ReloadOutcome: Sendable {
-    /// In force, except options that need a restart.
+    /// True if the settings are in force, except options that need a restart.
     package var isApplied = false
 
     package var problems: [SettingsProblem] = []
@@ -44,7 +44,7 @@ package struct ReloadOutcome: Sendable {
 }
 
 extension ReloadOutcome {
-    /// At most one note for the operator.
+    /// Notes for the operator; at most one.
     package var notes: [String] {
         guard usesCredentials, !changes.contains(where: { $0.kind == .secret }) else { return [] }
         return [

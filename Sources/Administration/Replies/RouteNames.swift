@@ -40,7 +40,7 @@ package struct RouteNames: Sendable {
         return changes
     }
 
-    /// In the order of the settings; unknown places come last.
+    /// Sorts the costs in the order of the settings; unknown places come last.
     func costs(_ names: [String: UInt64]) -> [RouteCost] {
         let order = names.keys.sorted { first, second in
             let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)

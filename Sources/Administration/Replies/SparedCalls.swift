@@ -8,7 +8,7 @@ struct SparedCalls {
     /// Cache hits.
     private(set) var cached: [String: UInt64] = [:]
 
-    /// Merged into a query in flight.
+    /// Queries merged into a query in flight.
     private(set) var merged: [String: UInt64] = [:]
 
     /// Queries for the other family of a name without address.

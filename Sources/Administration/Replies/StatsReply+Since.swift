@@ -14,7 +14,7 @@ extension Counts {
     }
 }
 
-/// Its other fields are gauges.
+/// Part of `StatsReply` with counters; other fields are gauges.
 protocol CounterRecord {
     static var counters: [WritableKeyPath<Self, UInt64>] { get }
 }

@@ -16,7 +16,7 @@ package final class ControlHandler: ControlHandling {
     let clocks: Clocks
     private let start: Instant
 
-    /// At the last reset.
+    /// Counters at the last reset.
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
 
@@ -195,7 +195,7 @@ package final class ControlHandler: ControlHandling {
 
     // MARK: - Arguments
 
-    /// From one source, or from all of a kind.
+    /// Selects the entries from one source, or from all sources of a kind.
     private func selection(
         of source: String
     ) throws(MethodError) -> AnswerCache.Selection {

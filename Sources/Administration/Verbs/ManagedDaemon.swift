@@ -61,10 +61,10 @@ package struct DaemonState {
     package var misses: MissQueue?
     package var accelerator: any ManagedAccelerator
 
-    /// Of workers that a reload has ended.
+    /// Counters of workers that a reload has ended.
     package var closedWorkers: (queries: QuerySums, hits: LatencySum)
 
-    /// Of removed vendors.
+    /// Merged lookups of removed vendors.
     package var mergedOfFormerVendors: UInt64
 
     package var network: NetworkEvents

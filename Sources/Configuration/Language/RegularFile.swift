@@ -8,7 +8,7 @@ package struct RegularFile: ~Copyable {
 
     let mode: mode_t
 
-    /// Only root, or the group root, can read the file; the service then cannot.
+    /// True if only root, or the group root, can read the file; the service cannot.
     let isOnlyForRoot: Bool
 
     /// Opens `path` for reading; does not block on a pipe.

@@ -5,7 +5,7 @@ package struct SettingsChange: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case added, removed, changed
 
-        /// Without values.
+        /// Change of a secret, without values.
         case secret
     }
 

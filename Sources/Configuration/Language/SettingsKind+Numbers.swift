@@ -15,7 +15,7 @@ private struct Scale: Sendable {
     /// Largest first.
     let units: [Unit]
 
-    /// For the hint about a number without a unit.
+    /// Unit in the hint for a number without a unit.
     let proposed: String
 
     let hasBareZero: Bool

@@ -55,7 +55,7 @@ extension SettingsKind where Value == JSONSettings.Address {
 // MARK: - Calls
 
 extension SettingsKind where Value == HTTPVersion {
-    /// Limited to what the installed libcurl supports.
+    /// Versions that the installed libcurl supports.
     static var httpVersion: SettingsKind {
         let any = choice()
         return SettingsKind(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 enum SettingsLimits {
-    /// Of a list without a limit of its own.
+    /// Items of a list without a limit of its own.
     static let items = 100_000
 
     static let dropIns = 256
@@ -26,7 +26,7 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Of one server; a client gets its answer within 5 s.
+    /// Timeout of one server; a client gets its answer within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100

@@ -2,7 +2,7 @@
 
 /// Errors, warnings, and places of values.
 struct SettingsReading {
-    /// Also of warnings.
+    /// Limit of errors, and of warnings.
     static let maximumProblems = 100
 
     let files: [String]
@@ -17,10 +17,10 @@ struct SettingsReading {
     /// Defined vendors and upstreams that could not be read.
     var leftOut: Set<String> = []
 
-    /// By path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// Places by path, such as `routes[0].domains[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Not fully read; checks that need these values are skipped.
+    /// Values that are not fully read; checks that need these values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {

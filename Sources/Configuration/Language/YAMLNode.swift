@@ -2,7 +2,7 @@
 
 /// Place in a YAML text; line and column (in Unicode scalars) count from 1.
 struct YAMLPlace: Sendable, Hashable, Comparable {
-    /// From 0.
+    /// Index of the file, from 0.
     var file = 0
 
     var line: Int

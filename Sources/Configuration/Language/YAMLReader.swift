@@ -16,7 +16,7 @@ struct YAMLReader {
 
     private(set) var complaints: [YAMLComplaint] = []
 
-    /// For a file that could not be read.
+    /// Makes a reader of a file that could not be read.
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets) {
@@ -165,7 +165,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// At most 64 characters, for a message.
+    /// Text for a message, at most 64 characters.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

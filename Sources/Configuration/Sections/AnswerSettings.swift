@@ -3,14 +3,14 @@ internal import Control
 
 /// Changes made to answers before clients get them.
 package struct AnswerSettings: Sendable, Equatable {
-    /// Of names that vendors answer.
+    /// HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
     package var aaaa = AAAA.keep
 
     package var order = Order.asReceived
 
-    /// For `fastest`; empty: all names of vendors, port 443.
+    /// Names to measure for `fastest`; empty: all names of vendors, port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

@@ -6,10 +6,10 @@ package struct CacheSettings: Sendable, Equatable {
     /// In octets.
     package var size = 64 << 20
 
-    /// For positive answers.
+    /// Limit for positive answers.
     package var minimumTTL = Duration.zero
 
-    /// For positive answers.
+    /// Limit for positive answers.
     package var maximumTTL = Duration.seconds(86_400)
 
     package var negativeTTL = NegativeTTL()
@@ -32,7 +32,7 @@ package struct CacheSettings: Sendable, Equatable {
 
     /// Serve-stale settings (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// After the expiry.
+        /// Time after expiry during which an answer may be served.
         package var window = Duration.seconds(86_400)
 
         /// Waiting time of a client.

@@ -5,7 +5,7 @@ package import Net
 package struct MetricsSettings: Sendable, Equatable {
     package var listen: [MetricsPlace] = []
 
-    /// For the Unix sockets.
+    /// Mode of the Unix sockets.
     package var mode = 0o660
 
     package var group = "httpdns"

@@ -10,7 +10,7 @@ package struct RouteSettings: Sendable, Equatable {
     /// Names below `domains`, not covered.
     package var except: [DomainPattern] = []
 
-    /// For A and AAAA queries, in order.
+    /// Vendors for A and AAAA queries, in order.
     package var vendors: [String] = []
 
     /// Source if no vendor has an answer.
@@ -19,7 +19,7 @@ package struct RouteSettings: Sendable, Equatable {
     /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
-    /// In answers of vendors.
+    /// Private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
     /// Subject to `cache.stale`.

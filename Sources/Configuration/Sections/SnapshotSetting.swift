@@ -2,7 +2,7 @@
 
 /// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// In the state directory of the systemd unit, if there is one.
+    /// File in the state directory of the systemd unit, if there is one.
     case automatic
 
     case off

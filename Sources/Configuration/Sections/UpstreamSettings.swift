@@ -16,7 +16,7 @@ package struct UpstreamSettings: Sendable, Equatable {
     /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
-    /// Only routes that name this upstream use it.
+    /// True if only routes that name this upstream use it.
     package var only = false
 
     /// Clients may get the AD flag.
@@ -29,7 +29,7 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.place = place
     }
 
-    /// Not from a file.
+    /// Makes an upstream that is not from a file.
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url

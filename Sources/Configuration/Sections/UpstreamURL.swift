@@ -7,7 +7,7 @@ package import Net
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
     /// Protocols of upstreams.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// And over TCP if truncated (RFC 1035 §4.2).
+        /// Plain DNS over UDP, and over TCP if truncated (RFC 1035 §4.2).
         case udp
 
         /// RFC 7766.
@@ -33,7 +33,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Without brackets, for the certificate.
+    /// Name or address in the certificate, without brackets.
     package let host: String
 
     /// Default port if the URL has none.

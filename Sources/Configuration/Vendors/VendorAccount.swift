@@ -24,13 +24,13 @@ protocol VendorAccount: Sendable, Equatable {
 
     var port: UInt16 { get }
 
-    /// From the vendor's documentation; may be empty.
+    /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
     /// Fills in absent options; `servers` are those in the file.
     mutating func complete(servers: [SocketAddress])
 
-    /// By name of their option.
+    /// Secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
     /// Reports conflicts of options.
@@ -61,7 +61,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// For suggestions.
+    /// Other names of vendors, for suggestions.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -128,7 +128,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// As in `channelName`.
+    /// Protection of calls, as in `channelName`.
     package var channel: String { any.channelName }
 
     /// True if calls use TLS.
@@ -218,7 +218,7 @@ extension VendorSettings {
         )
     }
 
-    /// For vendors that accept several names in one call.
+    /// Makes the option for vendors that accept several names in one call.
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option(
             "batching",

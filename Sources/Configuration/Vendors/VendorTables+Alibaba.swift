@@ -14,7 +14,7 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var api = Alibaba.API.v2
 
-    /// In addition to TLS.
+    /// Encryption in addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
     package var scheme = VendorScheme.https
@@ -27,7 +27,7 @@ package struct AlibabaSettings: Sendable, Equatable {
     /// Fetches the servers; nil: unless the file names servers.
     package var schedule: Bool?
 
-    /// Without the prefix `sdns-`.
+    /// Parameter names have no prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}
@@ -196,7 +196,7 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Also warns of unprotected calls.
+    /// Checks encryption, key and API; warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")

@@ -153,7 +153,7 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// Also warns of plain HTTP.
+    /// Checks that the account is complete; warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }

@@ -17,7 +17,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// For an entry without a valid kind.
+    /// Options for an entry without a valid kind.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(

@@ -194,7 +194,7 @@ final class CacheFile {
         }
     }
 
-    /// Of an earlier process.
+    /// Removes a temporary file of an earlier process.
     private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()

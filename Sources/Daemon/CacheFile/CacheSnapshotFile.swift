@@ -57,7 +57,7 @@ struct CacheSnapshotFile: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// Before the restart, highest first.
+        /// Questions before the restart, the most frequent first.
         let hottest: [HotEntry]
     }
 

@@ -11,7 +11,7 @@ internal import Upstream
 package struct Dependencies {
     var clocks: Clocks
 
-    /// For cache hashes and order.
+    /// Seed of cache hashes and order.
     var seed: UInt64
 
     var transport: () -> any HTTPTransport

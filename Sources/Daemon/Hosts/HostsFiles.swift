@@ -13,7 +13,7 @@ final class HostsFiles {
     /// A longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// For further changes.
+    /// Delay after a change, for further changes.
     private static let settling: Duration = .milliseconds(100)
 
     private let settings: HostsSettings

@@ -19,7 +19,7 @@ final class ListenerManager {
         var server: TCPServer?
     }
 
-    /// Not served yet; closed when the value is released.
+    /// Addresses that are not served yet; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }

@@ -13,7 +13,7 @@ final class SelfCheck {
     private enum Standing {
         case answered
 
-        /// For example because of a firewall.
+        /// A firewall may be the reason.
         case neverAnswered
 
         case silent

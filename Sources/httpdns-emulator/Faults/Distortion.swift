@@ -42,7 +42,7 @@ struct Distortion: Sendable, Equatable {
 
 /// Effect of all faults on one call.
 struct Damage: Sendable {
-    /// On the content of the answer.
+    /// Effect on the content of the answer.
     var distortion = Distortion()
     private(set) var error: String?
     /// Faults of response and connection, in order.

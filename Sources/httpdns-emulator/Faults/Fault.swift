@@ -27,7 +27,7 @@ struct Fault: Sendable, Equatable {
         /// Unknown key.
         case wrongKey
         case wrongName(String)
-        /// In seconds.
+        /// `retryAfter` in seconds.
         case status(Int, retryAfter: Int?)
         case error(String)
         case redirect(String)
@@ -37,7 +37,7 @@ struct Fault: Sendable, Equatable {
         case zeroAddress
         /// Text that replaces each TTL.
         case ttl(String)
-        /// Without a request of the client.
+        /// Compresses the content without a request of the client.
         case gzip
     }
 
@@ -145,7 +145,7 @@ extension Fault {
         return natural(parts[1], Limits.ttlSeconds).map { .status(code, retryAfter: $0) }
     }
 
-    /// From 0 to `most`.
+    /// Parses an integer from 0 to `most`.
     private static func natural(_ text: String, _ most: Int) -> Int? {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }

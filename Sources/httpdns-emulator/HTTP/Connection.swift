@@ -152,7 +152,7 @@ struct Connection: Sendable {
     }
 }
 
-/// After 0 s, close sends RST and discards unsent data (`socket(7)`).
+/// SO_LINGER: with 0 s, close sends RST and discards unsent data (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 

@@ -12,7 +12,7 @@ struct Parameters: Sendable {
         }
     }
 
-    /// For other sources, such as an encrypted parameter.
+    /// Takes parameters from another source, such as an encrypted parameter.
     init(_ values: [String: String]) { self.values = values }
 
     subscript(name: String) -> String? { values[name] }

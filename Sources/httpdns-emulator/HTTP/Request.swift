@@ -5,10 +5,10 @@ struct Request: Sendable {
     /// Case-sensitive (RFC 9110 §9.1).
     var method: String
 
-    /// Before `?`, not percent-decoded: no served path contains an escape.
+    /// Target before `?`, not percent-decoded: no served path contains an escape.
     var path: String
 
-    /// After `?`, as sent.
+    /// Target after `?`, as sent.
     var query: String
 
     /// Lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).

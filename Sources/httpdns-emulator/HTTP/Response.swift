@@ -16,7 +16,7 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// With the empty line; a fault may make `contentLength` wrong.
+    /// Returns the head with the empty line; a fault may make `contentLength` wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -59,7 +59,7 @@ struct Response: Sendable {
 struct Reply: Sendable {
     var response: Response
 
-    /// Before the first octet.
+    /// Delay before the first octet.
     var delay: Duration = .zero
 
     var delivery = Delivery.whole
@@ -70,13 +70,13 @@ struct Reply: Sendable {
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)
-        /// Not HTTP, then FIN.
+        /// Sends octets that are not HTTP, then FIN.
         case noise
-        /// Until the client closes the connection.
+        /// Sends nothing until the client closes the connection.
         case silence
-        /// FIN.
+        /// Sends FIN immediately.
         case close
-        /// RST.
+        /// Sends RST immediately.
         case reset
     }
 }

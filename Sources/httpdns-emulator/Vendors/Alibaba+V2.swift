@@ -2,7 +2,7 @@
 import Foundation
 
 extension Alibaba {
-    /// For a family (2978980 §6).
+    /// TTL of a family without addresses (2978980 §6).
     private static let emptySeconds = 60
 
     /// Parameters that `enc` hides.

@@ -12,7 +12,7 @@ struct Alibaba: Vendor {
 
     var manner = Manner()
 
-    /// Left open by the console, the region or the documents.
+    /// Behaviour that the console, the region or the documents leave open.
     struct Manner: Sendable, Equatable {
         /// The console can disable unsigned access.
         var requiresSignature = false
@@ -20,7 +20,7 @@ struct Alibaba: Vendor {
         var hasSDNS = true
         /// Returned by `ss`.
         var servers: [Server] = []
-        /// Of `ss`; the Android SDK obeys this status.
+        /// `service_status` of `ss`, which the Android SDK obeys.
         var status: ServiceStatus?
         /// v2 `no_ip_code`; empty for none.
         var unlistedCode = "DomainNotExist"
@@ -92,7 +92,7 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Of a v1 path; nil for another path.
+    /// Returns account and interface of a v1 path; nil for another path.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,

@@ -100,7 +100,7 @@ extension DNSJSON {
         ]
     }
 
-    /// For the last two labels: a zone file has no SOA record.
+    /// Makes an SOA record for the last two labels: a zone file has none.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

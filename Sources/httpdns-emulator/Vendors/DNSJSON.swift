@@ -17,7 +17,7 @@ struct DNSJSON: Vendor {
     struct Manner: Sendable, Equatable {
         var question = QuestionForm.array
         var names = NameForm.dotted
-        /// As AliDNS's current document demands.
+        /// True if calls must be signed, as AliDNS's current document demands.
         var requiresKey = false
     }
 
@@ -40,14 +40,14 @@ struct DNSJSON: Vendor {
         case key(String)
     }
 
-    /// Between `ts` and the clock.
+    /// Maximum difference between `ts` and the clock.
     static let signatureSeconds = 600
 
     struct Question: Sendable {
         var name: String
         /// 1 to 65535.
         var type: Int
-        /// Only echoed.
+        /// CD flag, which is only echoed.
         var checkingDisabled = false
         /// As requested.
         var subnet: String?

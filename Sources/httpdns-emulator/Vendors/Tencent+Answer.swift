@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tencent {
-    /// Before encryption (379/54976).
+    /// Limit of a batch answer before encryption (379/54976).
     static let answerOctets = 8 * 1024
 
     /// Returns the answer before encryption.

@@ -20,20 +20,20 @@ struct Tencent: Vendor {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// Left open by the documents, or different in the SDKs.
+    /// Behaviour that the documents leave open, or in which the SDKs differ.
     struct Manner: Sendable, Equatable {
         /// Lines with the client's address.
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// For a wrong account; 200 for an empty answer.
+        /// Status code for a wrong account; 200 for an empty answer.
         var refusal = 401
-        /// As for accounts with authentication.
+        /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
         /// `dn` must not have an `;expiry`.
         var refusesExpiry = false
-        /// Of `/conf`; no default, because tests must not query the real vendor.
+        /// Service addresses of `/conf`; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
-        /// Of the service addresses.
+        /// Validity of the service addresses.
         var serviceMinutes = 60
     }
 
@@ -125,7 +125,7 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// In the form of the channel; empty text is empty content.
+    /// Responds in the form of the channel; empty text is empty content.
     private func respond(
         _ text: String,
         over channel: Channel,

@@ -3,13 +3,13 @@ import Foundation
 
 /// Emulated vendor: matches and parses requests.
 protocol Vendor: Sendable {
-    /// Without a vendor, the status is 404.
+    /// Returns true for a request of this vendor; without a vendor, the status is 404.
     func serves(_ request: Request) -> Bool
 
     /// Does not answer yet: faults depend on the names.
     func call(_ request: Request, at time: Date) -> Call
 
-    /// In the vendor's form.
+    /// Returns the error for any code, in the vendor's form.
     func failure(_ code: String) -> Response
 }
 
@@ -23,6 +23,6 @@ struct Call: Sendable {
     /// False for a request of service addresses.
     var isLookup: Bool
 
-    /// With faults applied.
+    /// Answers from a zone, with faults applied.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

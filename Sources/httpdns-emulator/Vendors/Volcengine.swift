@@ -12,14 +12,14 @@ struct Volcengine: Vendor {
 
     static let batchNames = 10
 
-    /// Without addresses.
+    /// TTL of an answer without addresses.
     private static let emptySeconds = 60
 
-    /// As documented.
+    /// Documented status codes of refused requests.
     enum Refusal: Int, Error, Sendable {
         /// Parameters, account or signature.
         case forbidden = 403
-        /// Not GET.
+        /// The method is not GET.
         case method = 405
     }
 

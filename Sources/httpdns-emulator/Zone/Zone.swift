@@ -10,7 +10,7 @@ struct Zone: Sendable {
         var subnet: Subnet?
     }
 
-    /// For one name, family and client.
+    /// Addresses for one name, family and client.
     struct Answer: Sendable, Equatable {
         var addresses: [String] = []
         /// Lowest TTL of the records.
@@ -35,7 +35,7 @@ struct Zone: Sendable {
         var ttl: Int
     }
 
-    /// By lower-case name without final dot; empty for a name without addresses.
+    /// Records by lower-case name without final dot; empty for a name without addresses.
     ///
     /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]

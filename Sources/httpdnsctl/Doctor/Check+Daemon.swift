@@ -199,7 +199,7 @@ extension Check {
         }
     }
 
-    /// For TCP clients and vendor connections.
+    /// Enough for TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in

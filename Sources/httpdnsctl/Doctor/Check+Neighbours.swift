@@ -70,7 +70,7 @@ extension Check {
         return results
     }
 
-    /// In JSON or TOML; skips comments.
+    /// Returns the strings of the list after a key, in JSON or TOML; skips comments.
     private static func strings(after key: String, in text: String) -> [String] {
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"

@@ -78,7 +78,7 @@ extension Check {
         return results
     }
 
-    /// By the drop-in of `setup` or another setting.
+    /// Returns true if systemd-resolved forwards to the daemon.
     private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
         let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
         let settings = facts.resolvedSettings + "\n" + dropIn

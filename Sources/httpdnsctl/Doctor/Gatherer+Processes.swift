@@ -36,7 +36,7 @@ extension Gatherer {
         }
     }
 
-    /// Only root sees the processes of other users.
+    /// Maps sockets to processes; only root sees the processes of other users.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {

@@ -136,7 +136,7 @@ struct Gatherer {
             .map { "\(settings).d/\($0)" }
     }
 
-    /// From `file: PATH` entries of the settings and their drop-ins.
+    /// Returns the files of `file: PATH` entries in the settings and their drop-ins.
     private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
         let text = settingsFiles(settings).compactMap(tree.text).joined(separator: "\n")
         let lines = text.split(separator: "\n").filter { line in
@@ -150,7 +150,7 @@ struct Gatherer {
         }.filter { $0.hasPrefix("/") }.compactMap { access(String($0)) }
     }
 
-    /// At the usual paths of distributions.
+    /// Returns the stores at the usual paths of distributions.
     private func certificateStores() -> [String] {
         let usual = [
             "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",

@@ -67,7 +67,7 @@ struct MachineFacts: Sendable {
 
     var secrets: [FileAccess] = []
 
-    /// Of the daemon; nil if unknown.
+    /// Limit of the daemon; nil if unknown.
     var descriptors: Int?
 
     var isClockSynchronised: Bool?
@@ -104,13 +104,13 @@ struct MachineFacts: Sendable {
         var addresses: Set<IPAddress> = []
         /// Nil after a timeout.
         var duration: Duration?
-        /// From the daemon; nil if no name was given.
+        /// Addresses from the daemon; nil if no name was given.
         var expected: Set<IPAddress>?
         /// Locally answered queries meanwhile; nil if unknown.
         var seenByDaemon: UInt64?
     }
 
-    /// As in `systemctl show`.
+    /// Unit state, as in `systemctl show`.
     struct UnitState: Equatable, Sendable {
         /// `ActiveState`, such as `active` or `failed`.
         var active: String

@@ -6,7 +6,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     var octets: [UInt8] = []
 
-    /// Of a symbolic link, not resolved.
+    /// Target of a symbolic link, not resolved.
     var target = ""
 
     var mode: UInt32 = 0

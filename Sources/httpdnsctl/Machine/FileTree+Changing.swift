@@ -37,7 +37,7 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Of an interrupted run.
+    /// Removes the temporary file of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
         // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
         let leftover = try place(path) + Self.temporary
@@ -82,7 +82,7 @@ extension FileTree {
         return missing
     }
 
-    /// Only if empty.
+    /// Removes a directory if it exists and is empty.
     func removeDirectory(_ path: String) throws(Failure) {
         // SAFETY: rmdir(2) reads the path as a C string, which Swift creates for the call.
         guard unsafe rmdir(try place(path)) != 0 else { return try syncDirectory(of: path) }

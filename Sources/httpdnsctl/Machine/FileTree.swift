@@ -55,12 +55,12 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// For system calls, with resolved directories.
+    /// Returns the path for system calls, with resolved directories.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Not resolved; nil if the path is not a link.
+    /// Returns the target, not resolved; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.

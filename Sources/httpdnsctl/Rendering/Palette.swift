@@ -3,7 +3,7 @@
 struct Palette {
     let isEnabled: Bool
 
-    /// In characters; nil for no limit.
+    /// Width in characters; nil for no limit.
     var width: Int?
 
     init(isEnabled: Bool, width: Int? = nil) {

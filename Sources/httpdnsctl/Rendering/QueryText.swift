@@ -68,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// For a cached answer, includes the original server.
+    /// Source of the answer; for a cached answer, also the original server.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -42,7 +42,7 @@ enum RatesText {
         )
     }
 
-    /// In the order of printing.
+    /// Returns all counters in the order of printing.
     private static func counters(_ stats: StatsReply) -> [(String, UInt64)] {
         var list: [(String, UInt64)] = [("queries", stats.queries.total)]
         func add(_ title: String, _ counts: Counts) {

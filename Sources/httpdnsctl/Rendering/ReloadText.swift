@@ -53,7 +53,7 @@ enum ReloadText {
         }
     }
 
-    /// As `httpdnsd --check`: `file:line:column: message (hint)`.
+    /// Formats as `httpdnsd --check`: `file:line:column: message (hint)`.
     private static func text(_ complaint: SettingsComplaint) -> String {
         let place =
             complaint.line == 0

@@ -69,7 +69,7 @@ struct Table {
         return text
     }
 
-    /// On several lines if the terminal is too narrow.
+    /// Returns one row, on several lines if the terminal is too narrow.
     private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         let widest = widths.reduce(0) { $0 + $1 + 2 } - 2
         guard let width = palette.width, widest > width else { return line(cells, widths, palette) }
@@ -114,7 +114,7 @@ struct Table {
         return text + "\n"
     }
 
-    /// Without trailing spaces.
+    /// Returns one row on one line, without trailing spaces.
     private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         var text = ""
         var gap = 0

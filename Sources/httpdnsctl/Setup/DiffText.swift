@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// In the format of `diff -u`.
+/// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
     /// Longer files are shown as removed and added.
     private static let maximumLines = 2000

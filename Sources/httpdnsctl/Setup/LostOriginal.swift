@@ -15,7 +15,7 @@ extension FileState {
         "nameserver ", "options edns0 trust-ad",
     ]
 
-    /// Also if a setup wrote only a part.
+    /// True if a setup wrote the file or a part of it.
     var isFromSetup: Bool {
         kind == .file
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
@@ -47,7 +47,7 @@ extension ResolverFacts {
         Paths.dhclientHook,
     ]
 
-    /// For a lost original.
+    /// Returns a default for a lost original.
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
         if Self.createdFiles.contains(path) { return .absent }
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup

@@ -11,7 +11,7 @@ struct ResolvConfText: Equatable, Sendable {
 
     var options: [String] = []
 
-    /// Such as `sortlist`.
+    /// Lines with other keywords, such as `sortlist`.
     var others: [String] = []
 
     static let maximumServers = 3
@@ -52,7 +52,7 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
-    /// In place of a lost original.
+    /// Returns a file in place of a lost original.
     func withPublicServers(_ servers: [String]) -> String {
         Self.text(
             "# Default of httpdnsctl, because the original is lost: set your own nameservers.",

@@ -16,10 +16,10 @@ struct ResolverFacts: Sendable {
     /// Mount points, as in containers, cannot be replaced.
     var isMounted = false
 
-    /// Among `Paths.indicators`.
+    /// Existing paths among `Paths.indicators`.
     var present: Set<String> = []
 
-    /// At most 15 octets each; nil if unknown, as in an image.
+    /// Names of at most 15 octets; nil if unknown, as in an image.
     var running: Set<String>?
 
     /// Files that a plan may change.
@@ -28,7 +28,7 @@ struct ResolverFacts: Sendable {
     /// Setup files without originals in a journal; `files` has defaults.
     var lost: [String] = []
 
-    /// From all files.
+    /// Text of all settings files.
     var resolvedSettings = ""
 
     enum Paths {

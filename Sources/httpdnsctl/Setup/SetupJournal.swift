@@ -6,7 +6,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     /// Outside the daemon's directory, which only its user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
-    /// After `--force`.
+    /// Path of a damaged journal after `--force`.
     static let damagedPath = path + ".damaged"
 
     var version = 1
@@ -21,7 +21,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
     /// Notify services of the changes.
     var commands: [[String]]
 
-    /// For a revert; nil if the same.
+    /// Commands for a revert; nil if they are the same.
     var undo: [[String]]?
 
     /// File before and after the setup.

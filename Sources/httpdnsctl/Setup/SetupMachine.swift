@@ -87,7 +87,7 @@ struct SetupMachine {
         }
     }
 
-    /// Merged with an earlier journal.
+    /// Merges the journal of a plan with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal
@@ -129,7 +129,7 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Without a usable journal.
+    /// Replaces the files of a setup without a usable journal.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {

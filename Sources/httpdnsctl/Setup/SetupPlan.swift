@@ -4,7 +4,7 @@
 struct SetupPlan: Equatable, Sendable {
     var owner: ResolverOwner
 
-    /// For programs or for the manager.
+    /// Nameservers for programs or for the manager.
     var servers: [ServerAddress]
 
     var changes: [Change] = []

@@ -58,7 +58,7 @@ struct SetupServers {
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// For local programs, preferably on loopback.
+    /// Returns the addresses for local programs, preferably on loopback.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {
