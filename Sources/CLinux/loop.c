@@ -22,7 +22,7 @@ int linux_eventfd_signal(int fd) {
 }
 
 int linux_close_process(void) {
-    // The seccomp filter of a service manager may forbid setrlimit, even to the same value.
+    // A seccomp filter may forbid setrlimit, even to the same value.
     struct rlimit core;
     if (getrlimit(RLIMIT_CORE, &core) != 0)
         return -1;
@@ -37,14 +37,14 @@ int linux_close_process(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/// Capabilities in word `index` that linux_drop_capabilities keeps.
+/// Kept capabilities in word `index`.
 static uint32_t kept(int index) {
     return index == CAP_TO_INDEX(CAP_NET_BIND_SERVICE) ? CAP_TO_MASK(CAP_NET_BIND_SERVICE) : 0;
 }
 
 int linux_drop_capabilities(void) {
-    // The bounding set limits started programs. The daemon starts none, so failure without CAP_SETPCAP
-    // is harmless. The loop ends after the last capability.
+    // The bounding set limits started programs. The daemon starts none: failure without CAP_SETPCAP is
+    // harmless.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -60,7 +60,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // The seccomp filter of a service manager may forbid capset: call it only if needed.
+    // A seccomp filter may forbid capset.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
@@ -74,7 +74,7 @@ int linux_name_thread(const char *name) {
     return -1;
 }
 
-/// Its call makes a blocking system call fail with EINTR.
+/// Makes a blocking system call fail with EINTR.
 static void interrupted(int signal) { (void)signal; }
 
 int linux_allow_interrupts(void) {
@@ -90,7 +90,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // SIGURG is ignored by default, so a late or stray signal is harmless.
+    // By default, SIGURG is ignored: a late signal is harmless.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;
@@ -99,7 +99,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call: signal it again after 1 ms.
+        // The thread may be about to enter the system call: signal again.
         poll(NULL, 0, 1);
     }
 }

@@ -64,8 +64,7 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// The last octets of the name (with earlier octets if the name is short), and all octets after the
-/// name.
+/// The last octets of the name, with earlier octets if the name is short, and the rest of the query.
 struct tail {
     u64 last;
     u16 type, class;
@@ -74,7 +73,7 @@ struct tail {
 
 enum { LARGEST_PAYLOAD = 1232, LEAST_LIMIT = 512 };
 
-/// Ones' complement sum of 16-bit words, folded to 16 bits; correct in either byte order.
+/// Ones' complement sum of 16-bit words; correct in either byte order.
 INLINE u16 folded(u64 sum) {
     sum = (sum & 0xFFFFFFFF) + (sum >> 32);
     sum = (sum & 0xFFFF) + (sum >> 16);

@@ -22,14 +22,13 @@ struct datagram_header {
 
 /// Receives 1 to `count` datagrams; blocks only for the first.
 ///
-/// `flags` as for recvmmsg(2). Returns the number of datagrams, or a negated errno.
+/// Returns the number of datagrams, or a negated errno.
 int datagrams_receive(int fd, struct datagram_header *headers, unsigned int count, int flags);
 
-/// Returns the number of sent datagrams, or a negated errno if none was sent.
+/// Returns the number of sent datagrams, or a negated errno for none.
 int datagrams_send(int fd, struct datagram_header *headers, unsigned int count);
 
-/// Enables the report of the destination address of datagrams, the source of the reply. Returns 0 or a
-/// negated errno.
+/// Enables the report of the destination address. Returns 0 or a negated errno.
 int datagrams_report_destination(int fd, int is_ipv6);
 
 /// Disables fragmentation and path MTU discovery: forged "too big" messages have no effect (RFC 9715
@@ -37,15 +36,15 @@ int datagrams_report_destination(int fd, int is_ipv6);
 int datagrams_never_fragment(int fd, int is_ipv6);
 
 /// Sets the socket buffer sizes, beyond the system limit if permitted. Returns the receive buffer size
-/// in octets as the kernel counts it.
+/// as the kernel counts it.
 int datagrams_raise_buffers(int fd, int octets);
 
-/// Closes the socket and keeps its number in use by /dev/null. Returns 0 or a negated errno; after an
-/// error the socket is still open.
+/// Closes the socket; its descriptor then refers to /dev/null. Returns 0 or a negated errno; after an error
+/// the socket is still open.
 int datagrams_replace_with_null(int fd);
 
-/// Returns the number of processors available to this process, at least 1.
+/// Processors available to this process, at least 1.
 int processors_allowed(void);
 
-/// Octets of the control data for one packet-info message of either family.
+/// Control data for one packet-info message of either family.
 enum { DATAGRAM_CONTROL_OCTETS = 64 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Prefetches a cache line without waiting; the address need not be valid.
+/// Does not wait; the address need not be valid.
 static inline void memory_prefetch(const void *address) { __builtin_prefetch(address); }

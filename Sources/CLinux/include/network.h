@@ -48,17 +48,17 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// Opens a socket for events of links, addresses and default routes.
+/// Events of links, addresses and default routes.
 ///
-/// A kernel filter drops other routes: a router may have a million.
+/// A filter drops other routes: a router may have a million.
 int linux_route_events(void);
 
-/// Opens a socket for requests to the kernel.
+/// Socket for requests to the kernel.
 int linux_route_requests(void);
 
-/// Creates a timer that becomes readable when the wall clock is set or the machine resumes; read(2)
-/// then fails with ECANCELED and re-arms the timer.
+/// Timer that is readable when the wall clock is set or the machine resumes; read(2) then fails with
+/// ECANCELED and re-arms the timer.
 int linux_clock_changes(void);
 
-/// Returns 1 if the wall clock is synchronised, for example by NTP, 0 if not, and -1 if unknown.
+/// 1 if the wall clock is synchronised, 0 if not, -1 if unknown.
 int linux_clock_is_synchronised(void);

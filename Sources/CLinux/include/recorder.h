@@ -7,7 +7,7 @@
 /// Lines, and octets of a line.
 enum { RECORDER_LINES = 2048, RECORDER_OCTETS = 252 };
 
-/// Uses memory when written: 0.5 MiB when full.
+/// Uses 0.5 MiB when full.
 struct recorder;
 
 /// Returns NULL without memory.
@@ -25,8 +25,7 @@ size_t recorder_count(const struct recorder *recorder);
 /// `recorder_note`.
 size_t recorder_line(const struct recorder *recorder, size_t number, const char **text, int *shown);
 
-/// Installs handlers that write all lines to standard error on a fault, abort or trap.
+/// Writes all lines to standard error on a fault, abort or trap.
 ///
-/// Call once. Async-signal-safe (signal-safety(7)): calls only sigaction, write and raise, and takes no
-/// lock. Cannot run after a stack overflow.
+/// Call once. Async-signal-safe (signal-safety(7)). Cannot run after a stack overflow.
 void recorder_write_at_crash(const struct recorder *recorder);
