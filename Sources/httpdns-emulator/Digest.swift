@@ -53,7 +53,7 @@ enum Digest {
     }
 }
 
-/// Decodes any case.
+/// Hexadecimal in lower case; decodes any case.
 enum Hex {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)

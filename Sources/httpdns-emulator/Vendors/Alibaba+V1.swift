@@ -2,7 +2,7 @@
 import Foundation
 
 extension Alibaba {
-    /// 52679.
+    /// TTL of an answer without addresses (52679).
     private static let emptySeconds = 300
 
     /// `d`, `sign_d`, `resolve` or `sign_resolve`.

@@ -61,7 +61,7 @@ struct Alibaba: Vendor {
 
     static let batchNames = 5
 
-    /// 56810.
+    /// Maximum validity (56810).
     static let signatureSeconds = 86_400
 
     static let sdnsOctets = 1000

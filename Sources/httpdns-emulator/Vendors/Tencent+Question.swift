@@ -18,7 +18,7 @@ extension Tencent {
         case a, aaaa, both
     }
 
-    /// 379/54976.
+    /// Limit of a batch (379/54976).
     static let batchNames = 8
 
     /// Except the account.

@@ -82,7 +82,7 @@ struct FileTree: Sendable {
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
-    /// Does not follow a final link.
+    /// Returns the state of a path; does not follow a final link.
     ///
     /// - Throws: for an inaccessible path, or a file above `maximumOctets`.
     func state(_ path: String) throws(Failure) -> FileState {
