@@ -46,7 +46,7 @@ final class NetworkReaction {
         }
     }
 
-    /// Sends nothing in between: runs in one iteration of the service loop.
+    /// Reacts in one iteration of the service loop: nothing is sent in between.
     ///
     /// A large cache is marked stale in later iterations.
     func react(to event: String) {

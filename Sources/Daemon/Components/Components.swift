@@ -126,7 +126,7 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
-    /// 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other settings or
+    /// Exit code: 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other settings or
     /// permissions help.
     package var exitCode: Int32 {
         switch self {

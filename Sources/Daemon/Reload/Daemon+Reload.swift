@@ -171,7 +171,7 @@ extension Daemon {
 // MARK: - Putting in force
 
 extension Daemon {
-    /// Does not wait and cannot fail.
+    /// Replaces the components; does not wait and cannot fail.
     ///
     /// - Returns: removal of invalid cache entries; nil if all are valid.
     private func putInForce(
@@ -208,7 +208,7 @@ extension Daemon {
         return sweep
     }
 
-    /// Uses several iterations of the service loop.
+    /// Removes invalid cache entries in several iterations of the service loop.
     ///
     /// A stopping daemon waits for the removal before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {

@@ -10,7 +10,7 @@ struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Uses a thread: there may be 100,000 routes.
+    /// Compares the settings on a thread: there may be 100,000 routes.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
     @ServiceLoop

@@ -194,7 +194,7 @@ struct SetupMachine {
         }
     }
 
-    /// Throws for files that cannot be replaced.
+    /// Throws if a changed file or the journal cannot be replaced.
     private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.before {
             try checkWritable(entry.path)
@@ -202,7 +202,7 @@ struct SetupMachine {
         try checkWritable(SetupJournal.path)
     }
 
-    /// Another program may overwrite a file immediately.
+    /// Detects a program that overwrites a file immediately.
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
