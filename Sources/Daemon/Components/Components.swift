@@ -126,8 +126,8 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
-    /// Exit code: 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other settings
-    /// or permissions help.
+    /// Exit code: 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other
+    /// settings or permissions help.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
