@@ -3,13 +3,13 @@ internal import Glibc
 
 /// Reason why acceleration is not available.
 package enum AccelerationError: Error, Equatable, CustomStringConvertible {
-    /// Missing permission: the process needs CAP_BPF, CAP_NET_ADMIN and the system call bpf(2).
+    /// Needs CAP_BPF, CAP_NET_ADMIN and bpf(2).
     case forbidden(what: String)
 
-    /// The kernel is older than 6.6 and cannot attach the program with TCX.
+    /// Linux before 6.6 has no TCX.
     case tooOld
 
-    /// Any other error; `why` is the last line of the log of the BPF verifier, or empty.
+    /// `why` is the last line of the BPF verifier's log, or empty.
     case refused(what: String, errno: Int32, why: String)
 
     /// The error and its remedy.
@@ -31,9 +31,9 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
         unsafe String(cString: strerror(errno))
     }
 
-    /// Creates the error of a call that returned a negated `errno`.
+    /// `result` is a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // EACCES with a log comes from the BPF verifier, not from missing capabilities.
+        // EACCES with a log comes from the BPF verifier.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

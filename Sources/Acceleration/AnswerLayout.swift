@@ -3,22 +3,17 @@ internal import CBPF
 internal import DNSCache
 internal import DNSWire
 
-// Conversion of cache entries and settings to the layout of answer.h.
-
 extension CBPF.answer {
-    /// Creates the fixed fields of a copy.
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // An entry from an earlier process may predate the boot: then `stored_at` wraps around, and
-        // the age computed from it is still correct.
+        // Wraps around for an entry from before the boot; the computed age is still correct.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // Nothing is truncated: an answer with more than `MirroredAnswer.mostTTLs` (16) records is
-        // not mirrored.
+        // Not truncated: a mirrored answer has at most `MirroredAnswer.mostTTLs` (16) records.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),

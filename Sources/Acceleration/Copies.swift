@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 
-/// State of the copies in the kernel.
 struct Copies: ~Copyable {
-    /// Slots of the hit counters; grows to the highest slot in use.
+    /// Grows to the highest slot in use.
     var slots: [Slot] = []
     var free: [UInt32] = []
 
@@ -12,21 +11,20 @@ struct Copies: ~Copyable {
 
     let room: Int
 
-    /// Collected hits that have not been returned yet.
+    /// Collected hits, not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Number of idle copies that the current pass may still return.
+    /// Idle copies that the current pass may still return.
     var idleLeft = 0
 
-    /// Families that are answered when nothing suspends the program, and the number of suspensions.
+    /// Answered families without suspensions, and number of suspensions.
     var families: UInt32 = 0
     var holders = 0
 
-    /// True while a batch of changes is in progress.
     var isChanging = false
 
-    /// Descriptor of the BPF link, which keeps the program attached; -1 before.
+    /// Keeps the program attached; -1 before.
     var link: Int32 = -1
 
     init(room: Int) { self.room = room }
@@ -47,12 +45,11 @@ struct Copies: ~Copyable {
     }
 }
 
-/// Slot of a copy.
 struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Collected value of the hit counter, including hits on earlier copies in the slot.
+    /// Includes hits of earlier copies.
     var seen: UInt64 = 0
     var isUsed = false
 

@@ -5,31 +5,29 @@ package import DNSWire
 internal import Glibc
 internal import Locks
 
-/// Copies of cache entries from which the kernel answers loopback queries, inside the system call
-/// of the client.
+/// Copies of cache entries from which the kernel answers loopback queries, inside the client's
+/// system call.
 ///
-/// `init` loads the BPF program. It answers from `attach` until the process ends in any way.
+/// `init` loads the BPF program, which answers from `attach` until the process ends.
 // SAFETY: the maps are mapped from `init` to `deinit` and written only with the lock held; the
 // kernel reads them as specified in answer.h.
 @safe
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// The origin of the cache in nanoseconds of CLOCK_BOOTTIME.
+    /// In nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 
-    /// Size of the buffer for the log of the BPF verifier, in octets.
+    /// For the log of the BPF verifier.
     private static let logOctets = 1 << 16
 
-    /// Maximum number of idle copies returned in one pass.
+    /// Idle copies returned in one pass.
     private static let mostIdle = 4096
 
     /// Loads the program, with space for `entries` answers.
     ///
-    /// - Parameters:
-    ///   - origin: The origin of the cache.
-    ///   - seed: A random number from the kernel, from which the secrets of the keys are derived.
+    /// - Parameter seed: random number from the kernel, for the secrets of the keys.
     package init(
         entries: Int,
         origin: Instant,
@@ -78,13 +76,12 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Makes the kernel answer only queries to these destination addresses, at most 16.
+    /// Answers only queries to these destination addresses, at most 16.
     ///
     /// An unspecified address stands for the loopback address of its family.
-    ///
     /// - Parameters:
-    ///   - ipv4: True to answer clients in 127.0.0.0/8.
-    ///   - ipv6: True to answer ::1.
+    ///   - ipv4: answer clients in 127.0.0.0/8.
+    ///   - ipv6: answer ::1.
     package func answer(
         at addresses: [(ip: IPAddress, port: UInt16)],
         ipv4: Bool,
@@ -116,7 +113,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Updates the families that the program answers.
     private func show(_ copies: borrowing Copies) {
         unsafe bpf_answering_families(
             answering.pointee.state,
@@ -124,19 +120,17 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         )
     }
 
-    /// State and counters.
     package struct Numbers: Sendable, Equatable {
-        /// Number of copies in the kernel.
+        /// Copies in the kernel.
         package var entries = 0
 
-        /// Number of replies that the kernel sent, as of the last collection.
+        /// Replies of the kernel, as of the last collection.
         package var answers: UInt64 = 0
 
-        /// True if the kernel does not answer, because an operator watches all queries or because
-        /// many entries are being changed.
+        /// True during `watch`, and during changes of many entries.
         package var isSuspended = false
 
-        /// True for each family that the program may answer.
+        /// Families that the program may answer.
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {
@@ -145,7 +139,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// The current state and counters.
     package var numbers: Numbers {
         copies.withLock { copies in
             Numbers(
@@ -205,7 +198,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // An error means that the copy does not exist, which is the wanted state.
+            // An error means that the copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -232,7 +225,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
                     stride.idle.append(copies.slots[slot].of)
                 }
             }
-            // Hits of removed copies come first, and may be more than `count`.
+            // Hits of removed copies come first, and may exceed `count`.
             stride.hits = Array(copies.hits.suffix(count))
             copies.hits.removeLast(stride.hits.count)
             if end < copies.slots.count || !copies.hits.isEmpty { stride.next = end }
@@ -240,7 +233,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Collects the new hits of a slot; returns true if there are any.
+    /// Returns true if there are new hits.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -254,7 +247,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// Returns the slot of the copy with this key, or a free slot; nil if there is none.
+    /// Returns the slot of the copy with this key, or a free slot.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -263,7 +256,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Applies one change of the map, which the program detects by the sequence number.
+    /// The program detects the change by the sequence number.
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -290,9 +283,8 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     /// Maximum size of frames for `outcome`, in octets.
     package static let largestFrame = 2048
 
-    /// Runs the program on an Ethernet frame received on loopback, even if it is not attached.
-    ///
-    /// - Returns: The resulting frame; nil if the program passes the frame unchanged.
+    /// Runs the program on a loopback frame, even if not attached; nil if the frame passes
+    /// unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
@@ -304,11 +296,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// Returns the last line of the log of the BPF verifier.
+    /// Last line of the BPF verifier's log.
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // Skip the statistics in the very last line.
+        // The very last line has statistics.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 

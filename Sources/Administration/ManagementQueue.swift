@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Queue of the jobs for control calls or scrapes, which clients can repeat without end.
+/// Queue of jobs for control calls or scrapes.
 ///
 /// One job runs at a time: the jobs of root first, then those of the other users in round-robin
 /// order, each user's jobs in order of arrival. After a job, no job runs for twice the time that the
 /// job took. Therefore the jobs use at most a third of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
-    /// Pause after a job, as a multiple of its duration.
+    /// Multiple of the job's duration.
     static let pauseFactor = 2
 
-    /// Shortest pause; accounts for reading the call and sending the reply, outside of the job.
+    /// Accounts for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Longest pause.
-    ///
-    /// A job may run for long on another thread, where it does not load the service loop. Without
-    /// this limit, the pause after such a job would delay other clients too much.
+    /// A long job on another thread does not load the service loop.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
@@ -37,7 +34,6 @@ package final class ManagementQueue {
 
     private static let root: UInt32 = 0
 
-    /// Timer of the end of a pause.
     private var pause: (any Cancellable)?
 
     package nonisolated init(_ clocks: Clocks = .system) { self.clocks = clocks }
@@ -91,8 +87,7 @@ package final class ManagementQueue {
 
 /// Runs `work` on a new thread, or on the service loop if no thread can be created.
 ///
-/// `@concurrent` functions are no substitute: tasks of the service loop prefer its thread for them,
-/// too (SE-0417).
+/// `@concurrent` is no substitute: tasks of the service loop prefer its thread (SE-0417).
 @ServiceLoop
 func offLoop<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value

@@ -13,10 +13,10 @@
 /// BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
 enum { TCX_INGRESS = 46 };
 
-/// The placeholder of `MAP` in the program, and the opcode that contains it.
+/// Placeholder of `MAP` in the program, and its opcode.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
-/// Compiled from `Program/answer.bpf.c` by scripts/bpf.
+/// Compiled by scripts/bpf.
 static const uint8_t program[] = {
 #include "Program/answer.inc"
 };
@@ -39,7 +39,7 @@ static int make_map(const char *name, uint32_t type, uint32_t key, uint32_t valu
     return bpf(BPF_MAP_CREATE, &attributes);
 }
 
-/// Maps the elements of an array into memory; returns NULL on failure.
+/// Returns NULL on failure.
 static void *map_memory(int map, size_t octets, int protection) {
     void *memory = mmap(NULL, octets, protection, MAP_SHARED, map, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -54,7 +54,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
         const int32_t number = code[index].imm - PLACEHOLDER;
         if (code[index].code != LOAD_64 || number < 0 || number >= ANSWER_MAPS)
             continue;
-        // The address of the only state element: no look-up at run time.
+        // Address of the only element: no look-up at run time.
         code[index].src_reg = number == ANSWER_MAP_STATE ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
         code[index].imm = answering->maps[number];
         code[index + 1].imm = 0;
@@ -70,7 +70,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // Load again with a log to get the reason.
+    // Load again to get the reason.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -145,10 +145,10 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
-/// The OPT record of replies: a UDP payload size of 1232 octets.
+/// A UDP payload size of 1232 octets.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
-/// Converts a name to lower case, padded with 0.
+/// Lower case, padded with 0.
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
     memset(lowered, 0, ANSWER_NAME_OCTETS);
     memcpy(lowered, name, count);
@@ -168,7 +168,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
-        // Relative to the end of header, name, type and class.
+        // From the end of header, name, type and class.
         answer->ttls[index] = offset - (12 + answer->name_count + 4);
     }
     union bpf_attr attributes = {

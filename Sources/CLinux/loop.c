@@ -25,7 +25,7 @@ int linux_eventfd_signal(int fd) {
 }
 
 int linux_close_process(void) {
-    // The seccomp filter of a service manager may forbid setrlimit, even to the same value.
+    // A seccomp filter may forbid setrlimit, even to the same value.
     struct rlimit core;
     if (getrlimit(RLIMIT_CORE, &core) != 0)
         return -1;
@@ -40,15 +40,14 @@ int linux_close_process(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/// Returns the capabilities in word `index` that linux_drop_capabilities keeps.
+/// Kept capabilities in word `index`.
 static uint32_t kept(int index) {
     return index == CAP_TO_INDEX(CAP_NET_BIND_SERVICE) ? CAP_TO_MASK(CAP_NET_BIND_SERVICE) : 0;
 }
 
 int linux_drop_capabilities(void) {
-    // The bounding set limits started programs. The daemon starts none, and PR_SET_NO_NEW_PRIVS
-    // protects against new privileges, so failure without CAP_SETPCAP is harmless. The loop ends
-    // after the last capability.
+    // The bounding set limits started programs. The daemon starts none: failure without CAP_SETPCAP is
+    // harmless.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -64,7 +63,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // The seccomp filter of a service manager may forbid capset: call it only if needed.
+    // A seccomp filter may forbid capset.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
@@ -78,7 +77,7 @@ int linux_name_thread(const char *name) {
     return -1;
 }
 
-/// Empty handler: its call makes a blocking system call fail with EINTR.
+/// Makes a blocking system call fail with EINTR.
 static void interrupted(int signal) { (void)signal; }
 
 int linux_allow_interrupts(void) {
@@ -94,7 +93,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // SIGURG is ignored by default, so a late or stray signal is harmless.
+    // By default, SIGURG is ignored: a late signal is harmless.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;
@@ -103,7 +102,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call: wait 1 ms, then signal it again.
+        // The thread may be about to enter the system call: signal again.
         poll(NULL, 0, 1);
     }
 }

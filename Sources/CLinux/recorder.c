@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct recorder {
-    /// Number of lines noted so far.
+    /// Lines so far.
     size_t noted;
 
     struct {
@@ -23,7 +23,7 @@ struct recorder {
 
 struct recorder *recorder_new(void) { return calloc(1, sizeof(struct recorder)); }
 
-/// The ring that is written at a crash.
+/// The buffer that is written at a crash.
 static const struct recorder *black_box;
 
 void recorder_free(struct recorder *recorder) {
@@ -34,7 +34,7 @@ void recorder_free(struct recorder *recorder) {
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown) {
     const size_t place = recorder->noted % RECORDER_LINES;
     size_t kept = octets < RECORDER_OCTETS ? octets : RECORDER_OCTETS;
-    // Do not split a UTF-8 character: continuation octets are 10xxxxxx.
+    // Do not split a UTF-8 character (10xxxxxx continues it).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
     // Mark the line as empty while it is overwritten.
@@ -60,11 +60,10 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
     return recorder->lines[place].octets;
 }
 
-/// The previous action of each signal.
 static struct sigaction actions[NSIG];
 
 static void put(const char *text, size_t octets) {
-    // Errors are ignored: there is no other place to write to.
+    // No other place to write to.
     if (write(STDERR_FILENO, text, octets) < 0)
         return;
 }

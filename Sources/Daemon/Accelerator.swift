@@ -12,16 +12,15 @@ internal import Resolver
 
 /// Acceleration: lets the kernel answer cached queries from loopback clients.
 ///
-/// Answers of the kernel are counted once a second, in steps, because a client can use all copies.
-/// Before counters are read, those of the first copies are counted.
+/// Answers of the kernel are counted once a second, in steps, and partly when counters are read.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()
 
-    /// Recent queries: one record per second for all answers to a question.
+    /// One record per second for all answers to a question.
     package nonisolated let recent = RecentQueries()
 
-    /// Nil if acceleration is off.
+    /// Nil if off.
     private(set) var kernel: KernelAnswers?
 
     private var obstacle = "not started"
@@ -39,16 +38,16 @@ final class Accelerator: ManagedAccelerator {
 
     private var isLogged = false
 
-    /// Assumed latency of kernel answers, which are not measured.
+    /// Assumed: answers of the kernel are not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Interval between two collections of the kernel's hit counts.
+    /// Interval of collections.
     private static let interval: Duration = .seconds(1)
 
-    /// Maximum records per collection, for the most frequent questions.
+    /// Limit per collection.
     private static let mostRecords = 256
 
-    /// Maximum steps of `collect`, which covers 256 copies in each: about 2 ms.
+    /// 256 copies in each step; in total about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -59,10 +58,9 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the kernel program, if the settings enable acceleration.
+    /// Starts to load the kernel program, if enabled.
     ///
-    /// Loading takes 100 ms on a thread, which inherits the present capabilities.
-    ///
+    /// Takes 100 ms on a thread, which inherits the present capabilities.
     /// - Throws: `StartError.system` if the thread cannot be created.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
@@ -90,7 +88,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Waits for the program, and lets the kernel answer queries to `addresses`.
+    /// Waits for the program, and starts to answer at `addresses`.
     ///
     /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
@@ -117,7 +115,7 @@ final class Accelerator: ManagedAccelerator {
         sweeping = startCollecting()
     }
 
-    /// Starts to count the answers of the kernel, until the task is cancelled.
+    /// Runs until the task is cancelled.
     func startCollecting() -> Task<Void, Never> {
         ServiceLoop.task { [clocks] in
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil {
@@ -141,7 +139,7 @@ final class Accelerator: ManagedAccelerator {
 
     /// Applies new settings and addresses.
     ///
-    /// The kernel answers an address family only if `allow` contains all of its loopback addresses.
+    /// `allow` must contain all loopback addresses of an address family.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -155,7 +153,7 @@ final class Accelerator: ManagedAccelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// Suspends acceleration while `body` runs, so that workers see every query.
+    /// Suspends acceleration: workers see every query.
     package func suspended(while body: () async throws -> Void) async rethrows {
         kernel?.suspend()
         defer { kernel?.resume() }
@@ -165,7 +163,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Counting
 
-    /// Counts the new answers of the kernel from the first 4,096 copies.
+    /// Counts hits of the first 4,096 copies.
     package func collect() {
         var pass = Pass()
         for _ in 0..<Self.mostSteps {
@@ -174,21 +172,18 @@ final class Accelerator: ManagedAccelerator {
         record(pass)
     }
 
-    /// Counts all new answers of the kernel, with a pause after each step.
+    /// Counts all hits, with a pause after each step.
     private func collectAll() async {
         var pass = Pass()
         while step(&pass) { await clocks.pause() }
         record(pass)
     }
 
-    /// A pass over the copies.
     private struct Pass {
         var position = 0
 
-        /// The copies with the most hits so far.
         var most: [MirroredHits] = []
 
-        /// Keeps the `count` copies with the most hits.
         mutating func keep(_ count: Int) {
             guard most.count > count else { return }
             most.sort { $0.times > $1.times }
@@ -196,7 +191,7 @@ final class Accelerator: ManagedAccelerator {
         }
     }
 
-    /// Counts the new answers from some copies; returns true if the pass is not complete.
+    /// Returns true if the pass is not complete.
     private func step(_ pass: inout Pass) -> Bool {
         let (found, next) = cache.collectMirroredHits(from: pass.position)
         for hits in found {
@@ -211,7 +206,6 @@ final class Accelerator: ManagedAccelerator {
         return true
     }
 
-    /// Adds the answers of a pass to the recent queries.
     private func record(_ pass: Pass) {
         let now = clocks.now()
         for (hits, name) in zip(pass.most, cache.names(of: pass.most)) {

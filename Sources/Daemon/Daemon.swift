@@ -16,7 +16,7 @@ package final class Daemon {
     var components: Components
     package let logger: Logger
 
-    /// Log output; nil if the daemon does not control it.
+    /// Nil if the daemon does not control its log.
     package let log: LogSink?
     let handler: QueryHandler
     let listenerManager: ListenerManager
@@ -34,7 +34,7 @@ package final class Daemon {
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Running removal of cache entries that a reload made invalid.
+    /// Removal of cache entries that a reload made invalid.
     var sweeping: Task<Int, Never>?
 
     private(set) var isStopping = false
@@ -56,20 +56,19 @@ package final class Daemon {
 
     var life = MetricsReport.Life()
 
-    /// Thread of `prepareHTTP`.
     var starter: WorkerThread?
 
-    /// Awaited at the end, because the thread must not outlive the daemon.
+    /// The thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
     let own = OwnQuery()
 
-    /// Time for pending queries to complete after SIGTERM.
+    /// Time for pending queries after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
     static let dumpedQueries = 100
 
-    /// Makes the components; binds nothing yet.
+    /// Binds nothing yet.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -108,7 +107,7 @@ package final class Daemon {
         hosts.onChange = { [weak self] in self?.components.resolver.use($0) }
     }
 
-    /// Runs until SIGTERM or SIGINT, and returns the exit code.
+    /// Runs until SIGTERM or SIGINT; returns the exit code.
     package func run() async -> Int32 {
         let control: Task<Void, Never>
         let signals: AsyncStream<Int32>
@@ -121,12 +120,12 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // Before any query is answered, because hosts files override other answers.
+            // Hosts files override other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = try Self.missQueue(for: handler, own)
             self.misses = misses
-            // Before the first query, which may be answered from the snapshot.
+            // The snapshot may answer the first query.
             startCacheFile()
             let handlers = ListenerManager.Handlers(
                 components: components,
@@ -170,7 +169,7 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // In a task, so that signals are handled while the disk does not respond.
+            // Signals are handled while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
         // Stopped workers do not answer the health check.
@@ -193,9 +192,9 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops capabilities for this thread and for threads started later.
+    /// Drops capabilities for this thread and for later threads.
     ///
-    /// If a seccomp filter of the service manager prevents the call, the daemon keeps them.
+    /// If a seccomp filter prevents the call, the daemon keeps the capabilities.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
@@ -219,7 +218,7 @@ package final class Daemon {
         }
     }
 
-    /// Starts metrics and the query log; a failure does not stop the daemon.
+    /// A failure does not stop the daemon.
     private func startObservation() {
         do throws(MetricsListenError) {
             let settings = components.settings.metrics
@@ -239,7 +238,7 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket, before root privileges are dropped: only root can set any group.
+    /// Runs before root privileges are dropped: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = components.settings.control
         do throws(SocketError) {
@@ -259,7 +258,7 @@ package final class Daemon {
         return ServiceLoop.task { [self] in await serveControl(at: socket, handler) }
     }
 
-    /// Serves the control socket until the task is cancelled; opens it again if its file is removed.
+    /// Opens the socket again if its file is removed.
     private func serveControl(at first: ControlSocket, _ handler: ControlHandler) async {
         let path = components.settings.control.socket
         let end = "restart the daemon to use httpdnsctl again"
@@ -278,7 +277,7 @@ package final class Daemon {
             let check: @ServiceLoop () -> Void = { [socket] in
                 if !socket.isInPlace { socket.listener.close() }
             }
-            // Without inotify instances, a removed file stays unnoticed.
+            // Fails without inotify instances.
             let watch = try? FileWatch(path, check)
             check()
             do throws(SocketError) {
@@ -306,7 +305,7 @@ package final class Daemon {
 
     // MARK: - Stopping
 
-    /// Stops accepting queries, and waits for pending ones until a deadline.
+    /// Waits for pending queries until a deadline.
     private func drain() async {
         isStopping = true
         ServiceManager.stopping()

@@ -8,8 +8,8 @@ internal import Resolver
 
 /// Reaction to a change of the network and to a resume from system sleep.
 ///
-/// Connections of the old network would not respond for minutes: they are closed, and pending calls
-/// are sent again.  Cached answers may suit the old network only: they are marked stale.
+/// Connections of the old network would hang for minutes: they are closed, and pending calls are
+/// sent again. Cached answers may suit the old network only: they are marked stale.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -24,7 +24,7 @@ final class NetworkReaction {
         self.logger = logger
     }
 
-    /// Starts to watch; logs a warning if an event source is not available.
+    /// Logs a warning if an event source is not available.
     func start() {
         do {
             network = try NetworkWatch { [weak self] change in
@@ -46,9 +46,9 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts in one turn of the service loop, so that nothing is sent in between.
+    /// Reacts in one iteration of the service loop: nothing is sent in between.
     ///
-    /// A large cache is marked stale in later turns.
+    /// A large cache is marked stale in later iterations.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         components.http?.reset()

@@ -3,9 +3,8 @@ internal import Configuration
 internal import Glibc
 internal import Net
 
-/// Destination of log entries.
 struct LogDestination: Sendable {
-    /// Writes an entry; thread-safe.
+    /// Thread-safe.
     let put: @Sendable (LogEntry, LogFormat) -> Void
 
     static var standard: LogDestination { Journal.isStandardError ? journal : standardError }
@@ -14,7 +13,7 @@ struct LogDestination: Sendable {
         write(format == .json ? entry.json : entry.text)
     }
 
-    /// Journal entry; a line with priority on standard error if the journal fails.
+    /// Falls back to standard error.
     private static let journal = LogDestination { entry, _ in
         if !Journal.send(entry.journalFields) { write(entry.prefixed) }
     }
@@ -30,12 +29,12 @@ struct LogDestination: Sendable {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Another process that shares standard error may have made it non-blocking.
+                // Another process may have made standard error non-blocking.
                 var event = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)
             } else if errno != EINTR {
-                // The log is the only place to report this error.
+                // No other place to report the error.
                 return
             }
         }

@@ -9,7 +9,7 @@ struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
 
-    /// Structured fields; names are lower-case words with hyphens.
+    /// Names are lower-case words with hyphens.
     var fields: [Field] = []
 
     var time = Self.now
@@ -29,10 +29,10 @@ extension LogEntry {
         }
     }
 
-    /// Line for a terminal or a file.
+    /// For a terminal or a file.
     var text: String { "\(time) \(level): \(words)" }
 
-    /// Line as a JSON object: `time`, `level`, `message`, and the fields by name.
+    /// JSON: `time`, `level`, `message`, and the fields.
     var json: String {
         let members = [("time", time), ("level", "\(level)"), ("message", message)]
         let all = members + fields.map { ($0.name, $0.value) }
@@ -40,13 +40,12 @@ extension LogEntry {
             + "}"
     }
 
-    /// Line for a journal that reads standard error (sd-daemon(3)).
+    /// For a journal that reads standard error (sd-daemon(3)).
     var prefixed: String { "<\(level.priority)>\(words)" }
 
     /// Fields of the journal entry (systemd.journal-fields(7)).
     ///
-    /// Own fields have names such as `HTTPDNSD_VENDOR`. Values are not escaped: the journal accepts
-    /// any octets.
+    /// Own fields have names such as `HTTPDNSD_VENDOR`.
     var journalFields: [String] {
         [
             "MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)",
@@ -61,9 +60,9 @@ extension LogEntry {
 // MARK: - Escaping
 
 extension LogEntry {
-    /// Escapes characters that would end the line, move the cursor or change the text direction.
+    /// Escapes characters that end the line, move the cursor or change the text direction.
     ///
-    /// Log messages contain text from the network (CWE-117, CWE-150).
+    /// Messages contain text from the network (CWE-117, CWE-150).
     static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
         return text.unicodeScalars.map { scalar in
@@ -71,7 +70,7 @@ extension LogEntry {
         }.joined()
     }
 
-    /// Escapes a value, and quotes it if it could be read as more than one word.
+    /// Quotes a value that is not one word.
     private static func word(_ value: String) -> String {
         let isOdd = value.isEmpty || value.contains { $0 == " " || $0 == "=" || $0 == "\"" }
         guard isOdd else { return oneLine(value) }
@@ -127,7 +126,6 @@ extension LogEntry {
 }
 
 extension Logger.Level {
-    /// Priority of syslog(3).
     fileprivate var priority: Int {
         switch self {
         case .trace, .debug: 7

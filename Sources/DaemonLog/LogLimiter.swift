@@ -3,13 +3,12 @@ internal import Net
 
 /// Limit of one log line per minute and kind; further lines are counted.
 ///
-/// A kind is a line of code with its fields, for example a server and a kind of error. The limit
-/// applies to lines of level notice and above that have fields; every line that a client, an
-/// upstream, a vendor or the network can cause must have fields.
+/// A kind is a line of code with its fields. The limit applies to lines with fields from level
+/// notice. Lines that a client, an upstream, a vendor or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
-    /// Maximum number of kinds; all further kinds share one limit, so the total rate is bounded.
+    /// Further kinds share one limit.
     static let mostKinds = 256
 
     struct Kind: Hashable {
@@ -18,7 +17,7 @@ struct LogLimiter {
         var fields: String
     }
 
-    /// Kind that was logged within `window`.
+    /// Logged within `window`.
     private struct Logged {
         var entry: LogEntry
         var end: Instant
@@ -30,7 +29,7 @@ struct LogLimiter {
     enum Decision: Equatable {
         case log
 
-        /// The entry is only counted; for the first one, `until` is the time of the summary.
+        /// For the first counted entry, `until` is the time of the summary.
         case count(until: Instant?)
     }
 
@@ -53,7 +52,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// Returns the summaries of kinds with an expired window, and removes these kinds.
+    /// Ends expired windows, and returns their summaries.
     mutating func counts(now: Instant) -> [LogEntry] {
         let over = logged.filter { $0.value.end <= now }
         for kind in over.keys { logged[kind] = nil }

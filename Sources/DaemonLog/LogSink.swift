@@ -5,10 +5,10 @@ package import Logging
 internal import Net
 internal import Synchronization
 
-/// Log sink: filters entries by level, limits repeated ones, and stores the latest in memory.
+/// Log sink: filters entries, limits repetitions, and stores the latest in memory.
 package final class LogSink: Sendable {
-    /// Source of entries about single queries, which the flight recorder skips: there are too many,
-    /// and the query rings have them.
+    /// Source of entries about single queries, which the flight recorder (latest lines in memory)
+    /// skips.
     package static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -22,13 +22,13 @@ package final class LogSink: Sendable {
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
-    /// Level on the command line; nil if the settings decide.
+    /// Command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
-    /// Level that an operator has set at run time, and level of the settings.
+    /// Level of the operator, and level of the settings.
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
-    /// Makes a log that writes to the journal or to standard error; `level` overrides the settings.
+    /// Writes to the journal or standard error; `level` overrides the settings.
     package convenience init(_ settings: LogSettings, level: Logger.Level? = nil) {
         self.init(settings, level: level, to: .standard, now: { Clock.now })
     }
@@ -56,7 +56,7 @@ package final class LogSink: Sendable {
         format.withLock { $0 = settings.format }
     }
 
-    /// Sets the minimum level, which reloads do not change; nil restores the level of the settings.
+    /// Sets the minimum level; nil restores the settings.
     package func setLevel(_ level: Logger.Level?) {
         threshold.level = chosen.withLock { chosen in
             chosen.byOperator = level
@@ -64,7 +64,7 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Current minimum level, and the level of the settings or the command line.
+    /// Current minimum level, and the configured level.
     package var levels: (now: Logger.Level, settings: Logger.Level) {
         chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
@@ -72,15 +72,15 @@ package final class LogSink: Sendable {
     /// Logger that writes to this log.
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
-    /// Minimum level to handle; the flight recorder also has entries that are not logged.
+    /// The flight recorder also has unlogged entries.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Number of lines dropped since the start because the reader of the log was too slow.
+    /// Dropped since the start because of a slow reader.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
 
-    /// Records an entry, and writes it if its level and the limit admit it.
+    /// Records an entry, and writes it if allowed.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
         var isLogged = entry.level >= threshold.level
         if isLogged, entry.level >= .notice, !entry.fields.isEmpty {
@@ -91,7 +91,7 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Applies the limit to an entry, and schedules the summary.
+    /// Schedules the summary if the limit is reached.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
@@ -102,7 +102,7 @@ package final class LogSink: Sendable {
         case .count(until: nil): return false
         case .count(until: let end?):
             ServiceLoop.task { [self] in
-                // This task is never cancelled.
+                // Never cancelled.
                 try? await ServiceLoop.sleep(until: end)
                 logSummaries(self.now())
             }
@@ -125,15 +125,15 @@ package final class LogSink: Sendable {
 
     // MARK: - Writing
 
-    /// Starts a writer thread, so that a slow reader of the log blocks no other thread.
+    /// Starts a writer thread: a slow reader of the log then blocks no other thread.
     ///
-    /// If no thread can be created, the calling threads continue to write.
+    /// Without a thread, the callers continue to write.
     package func startWriter() {
         let made = try? LogWriter(to: destination)
         writer.withLock { $0 = made }
     }
 
-    /// Waits until all entries are written, at most `LogWriter.flushTime`.
+    /// Waits at most `LogWriter.flushTime`.
     package func flush() { writer.withLock { $0 }?.flush() }
 
     // MARK: - Recording
@@ -147,7 +147,7 @@ package final class LogSink: Sendable {
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 
-    /// Installs a crash handler that writes the lines of the flight recorder to standard error.
+    /// Installs a crash handler that writes the flight recorder to standard error.
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 

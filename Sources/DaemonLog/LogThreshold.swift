@@ -2,9 +2,9 @@
 internal import Logging
 internal import Synchronization
 
-/// Minimum log level, shared by all copies of a handler.
+/// Minimum log level of all copies of a handler.
 final class LogThreshold: Sendable {
-    /// Index of the level in `Logger.Level.allCases`.
+    /// Index in `Logger.Level.allCases`.
     private let rank: Atomic<Int>
 
     init(_ level: Logger.Level) { rank = Atomic(Self.rank(of: level)) }

@@ -5,10 +5,10 @@ internal import Net
 
 /// Writer of log entries with its own thread.
 ///
-/// A write may block without limit: standard error may be a pipe or journal with a stopped reader,
-/// or a file on a failed disk. Entries above the limits are dropped and counted in a later line.
+/// A write may block without limit, for example on a failed disk. Entries above the limits are
+/// dropped and counted.
 struct LogWriter: Sendable {
-    /// Maximum number and total octets of queued entries; the thread may hold as many again.
+    /// Queued entries; the thread may hold as many again.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
 
@@ -30,7 +30,7 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Queues an entry; returns false if it was dropped.
+    /// Returns false if the entry was dropped.
     func add(_ entry: LogEntry, _ format: LogFormat) -> Bool {
         let octets = entry.fields.reduce(entry.message.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The emulator's account with each vendor; every field has a demo value.
+/// Account with each vendor; every field has a demo value.
 struct Account: Sendable, Equatable {
-    /// Account fields, with their names in `--account` and `--set`.
     enum Field: String, CaseIterable, Sendable {
         case id
         case keyDES = "key-des"
@@ -19,7 +18,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Demo value; those of Baidu and Volcengine are from their documentation.
+        /// Demo values of Baidu and Volcengine are from their documentation.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -40,7 +39,7 @@ struct Account: Sendable, Equatable {
             }
         }
 
-        /// Returns the reason why `value` is invalid for the field; nil if it is valid.
+        /// Nil if the value is valid.
         func complaint(about value: String) -> String? {
             switch self {
             case .id:
@@ -57,7 +56,6 @@ struct Account: Sendable, Equatable {
         }
     }
 
-    /// Error in an account; the text names the field or the line.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
@@ -70,7 +68,7 @@ struct Account: Sendable, Equatable {
         set { values[field] = newValue }
     }
 
-    /// Applies `FIELD = VALUE` lines; `#` starts a comment.
+    /// Lines `FIELD = VALUE`; `#` starts a comment.
     mutating func apply(text: String) throws(Failure) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
@@ -87,7 +85,6 @@ struct Account: Sendable, Equatable {
         }
     }
 
-    /// Applies one `FIELD=VALUE`.
     mutating func apply(option: String) throws(Failure) {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Failure(description: "'\(option)' has no '='") }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Handler of the paths below `/_emulator`, which control a running emulator.
+/// Handler of the paths below `/_emulator`, which control the emulator.
 struct Admin {
     let emulator: Emulator
 
-    /// Returns true if the path belongs to the emulator; no vendor has such a path.
+    /// No vendor has such a path.
     static func owns(_ path: String) -> Bool { path.hasPrefix("/_emulator/") }
 
     func response(to request: Request) -> Response {
@@ -50,8 +50,7 @@ struct Admin {
 
     private static let json = "application/json"
 
-    /// Replaces all faults by one specification per line; keeps the old faults if any line is
-    /// invalid.
+    /// Keeps the old faults if any line is invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

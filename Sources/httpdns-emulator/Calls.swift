@@ -4,22 +4,20 @@ import Locks
 
 /// Counters of client calls, taken before any fault.
 final class Calls: Sendable {
-    /// Counters as printed by `GET /_emulator/calls`.
+    /// Printed by `GET /_emulator/calls`.
     struct Numbers: Codable, Sendable, Equatable {
-        /// Lookup calls of all vendors, including refused ones.
+        /// Including refused calls.
         var lookups = 0
-        /// All vendor calls by path.
         var paths: [String: Int] = [:]
-        /// Lookups by lower-case name; a batch counts once for each of its names.
+        /// Lower case; a batch counts once for each name.
         var names: [String: Int] = [:]
-        /// Calls by vendor and channel, for example `tencent-aes`.
+        /// Calls by channel, such as `tencent-aes`.
         var channels: [String: Int] = [:]
-        /// Connections with at least one call.
         var connections = 0
-        /// Injected faults; one call may have several.
+        /// One call may have several.
         var faults = 0
         var last: Last?
-        /// State of the zone; never reset.
+        /// Never reset.
         var zone = Loaded()
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -27,23 +25,21 @@ final class Calls: Sendable {
         }
     }
 
-    /// Latest call.
     struct Last: Codable, Sendable, Equatable {
         var method: String
         var path: String
-        /// Parameters as received.
+        /// As received.
         var parameters: [String: String]
         /// Names after decryption.
         var names: [String]
         var channel: String
         var client: String
-        /// Header fields with lower-case names.
+        /// Lower-case names.
         var headers: [String: String]
     }
 
-    /// State of the loaded zone.
     struct Loaded: Codable, Sendable, Equatable {
-        /// 1 at start, plus one for each successful reload.
+        /// Increased by each successful reload.
         var generation = 1
         var names = 0
     }
@@ -81,13 +77,12 @@ final class Calls: Sendable {
 
     func reset() { numbers.withLock { $0 = Numbers() } }
 
-    /// Returns the counters as JSON, with the state of the zone.
     func json(zone: Loaded) -> String {
         var copy = numbers.withLock { $0 }
         copy.zone = zone
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Strings and integers always encode; a failure is a programming error.
+        // Strings and integers always encode.
         guard let data = try? encoder.encode(copy) else {
             preconditionFailure("cannot encode the counters")
         }
@@ -95,11 +90,11 @@ final class Calls: Sendable {
     }
 }
 
-/// Number of open connections, limited by `Limits.connections`.
+/// Open connections, limited by `Limits.connections`.
 final class OpenConnections: Sendable {
     private let number = Lock(0)
 
-    /// Counts a new connection; returns false if the limit is reached.
+    /// Returns false if the limit is reached.
     func open() -> Bool {
         number.withLock { number in
             guard number < Limits.connections else { return false }

@@ -10,16 +10,15 @@ enum Cipher: Sendable {
     /// AES-128-GCM; the nonce precedes the ciphertext, the tag follows it.
     case gcm
 
-    /// Error of encryption or decryption.
     enum Failure: Error {
-        /// OpenSSL lacks the cipher, for example without the legacy provider for DES.
+        /// OpenSSL lacks the cipher, such as DES without the legacy provider.
         case unavailable
         case length
-        /// The ciphertext is not a whole number of blocks, or its padding or tag is wrong.
+        /// Wrong length, padding or tag.
         case undecryptable
     }
 
-    /// Octets of a block; 1 for GCM, which accepts any length.
+    /// 1 for GCM, which accepts any length.
     var blockOctets: Int {
         switch self {
         case .des: 8
@@ -39,11 +38,11 @@ enum Cipher: Sendable {
 
     // MARK: - Messages
 
-    /// Encrypts a message; the caller encodes the result.
+    /// Encrypts a message.
     ///
     /// - Parameters:
-    ///   - initialVector: 16 octets for CBC, 12 for GCM; nil for random octets. Unused by DES.
-    ///   - padded: false for no padding; the text must then be whole blocks.
+    ///   - initialVector: 16 octets for CBC, 12 for GCM; random if nil. Unused by DES.
+    ///   - padded: if false, the text must be whole blocks.
     func seal(
         _ text: [UInt8],
         key: [UInt8],
@@ -68,9 +67,7 @@ enum Cipher: Sendable {
         return vector + sealed + tag
     }
 
-    /// Decrypts a decoded message.
-    ///
-    /// - Throws: `undecryptable` for any fault of the message.
+    /// Throws `undecryptable` for any fault of the message.
     func open(_ message: [UInt8], key: [UInt8]) throws(Failure) -> [UInt8] {
         let (_, _, vector, tag) = shape
         guard message.count > vector + tag, message.count.isMultiple(of: blockOctets) else {
@@ -89,10 +86,10 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// OpenSSL library context with the default and the legacy provider (for DES); never freed.
+    /// OpenSSL context with the default and the legacy provider (for DES); never freed.
     ///
-    /// Loading one provider by name disables the automatic loading of the default provider, so both
-    /// are loaded (`OSSL_PROVIDER_load(3)`).
+    /// Loading a provider by name disables the automatic default provider
+    /// (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks what its contexts share.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),
@@ -109,9 +106,7 @@ enum Cipher: Sendable {
         return octets
     }
 
-    /// Runs the cipher over one buffer.
-    ///
-    /// - Parameter tag: GCM tag: set by encryption, checked by decryption.
+    /// Encryption sets the GCM `tag`, decryption checks it.
     private func run(
         _ input: [UInt8],
         key: [UInt8],

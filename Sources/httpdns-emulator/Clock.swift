@@ -2,12 +2,11 @@
 import Foundation
 import Locks
 
-/// Emulator's clock, with a configurable error.
+/// Clock with a configurable error.
 final class Clock: Sendable {
-    /// Seconds ahead of the system clock; negative if behind.
+    /// Seconds ahead of the system clock, or behind.
     private let offset: Lock<Int>
 
-    /// Creates a clock with an offset in seconds.
     init(offset: Int) { self.offset = Lock(offset) }
 
     var now: Date { Date(timeIntervalSinceNow: TimeInterval(offset.withLock { $0 })) }

@@ -3,13 +3,13 @@ import COpenSSL
 
 /// Digests of the vendors' signatures, in lower-case hexadecimal.
 enum Digest {
-    /// Returns the MD5 digest: Alibaba v1, Baidu, Volcengine.
+    /// Alibaba v1, Baidu, Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
-    /// Returns the SHA-256 digest: AliDNS.
+    /// AliDNS.
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
 
-    /// Returns the HMAC-SHA256: Alibaba v2.
+    /// Alibaba v2.
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
@@ -33,7 +33,7 @@ enum Digest {
         return Hex.encode(Array(octets[..<count]))
     }
 
-    /// Compares in constant time for equal lengths.
+    /// Constant time for equal lengths.
     static func areEqual(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }
@@ -53,7 +53,7 @@ enum Digest {
     }
 }
 
-/// Hexadecimal encoding (lower case) and decoding (any case).
+/// Hexadecimal in lower case; decodes any case.
 enum Hex {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
@@ -63,7 +63,7 @@ enum Hex {
         )
     }
 
-    /// Decodes digits; nil for an odd number of characters, or a character that is not a digit.
+    /// Nil for invalid digits.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = text.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
         guard digits.count.isMultiple(of: 2) else { return nil }

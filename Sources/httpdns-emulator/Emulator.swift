@@ -2,15 +2,14 @@
 import Foundation
 import Locks
 
-/// Emulator of the vendors' servers: vendors, zone, faults, counters and clock.
+/// Emulator of the vendors' servers.
 final class Emulator: Sendable {
-    /// Vendors, in the order in which they are matched to requests.
+    /// The first match serves a request.
     private let vendors: [any Vendor]
 
-    /// Zone file; nil for the built-in zone.
+    /// Nil for the built-in zone.
     private let zoneFile: String?
 
-    /// Zone in use, and its state for the counters.
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
 
     let faults: FaultPlan
@@ -21,14 +20,10 @@ final class Emulator: Sendable {
 
     let connections = OpenConnections()
 
-    /// True if each call is logged to standard error.
     private let logsCalls: Bool
 
     // MARK: - Making
 
-    /// Creates an emulator and loads the zone.
-    ///
-    /// - Throws: `ZoneError`.
     init(
         vendors: [any Vendor],
         zoneFile: String?,
@@ -45,9 +40,7 @@ final class Emulator: Sendable {
         self.logsCalls = logsCalls
     }
 
-    /// Reloads the zone; keeps the old zone on failure.
-    ///
-    /// - Throws: `ZoneError`.
+    /// Keeps the old zone on failure.
     func reload() throws(ZoneError) {
         let fresh = try Self.load(zoneFile)
         zone.withLock {
@@ -55,7 +48,6 @@ final class Emulator: Sendable {
         }
     }
 
-    /// Returns the zone of a file, or the built-in zone.
     private static func load(_ file: String?) throws(ZoneError) -> Zone {
         guard let file else { return try Zone(text: Zone.demoText) }
         return try Zone(file: file)
@@ -63,9 +55,9 @@ final class Emulator: Sendable {
 
     // MARK: - Answering
 
-    /// Returns the reply to a request.
+    /// Answers a request.
     ///
-    /// - Parameter onNewConnection: true if the connection has carried no call before.
+    /// - Parameter onNewConnection: true for the first call.
     func reply(to request: Request, onNewConnection: Bool) -> Reply {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
@@ -90,7 +82,7 @@ final class Emulator: Sendable {
                     try call.answer(zone.withLock { $0.zone }, damage.distortion)
                 }
         } catch {
-            // Encryption of a reply fails only if OpenSSL lacks a cipher or memory.
+            // Encryption fails only if OpenSSL lacks a cipher or memory.
             log("\(request.path): cannot answer: \(error)")
             return Reply(response: Response(status: 500))
         }
@@ -99,20 +91,16 @@ final class Emulator: Sendable {
         return reply
     }
 
-    /// Returns the vendor that serves the request; nil if there is none.
     func vendor(of request: Request) -> (any Vendor)? { vendors.first { $0.serves(request) } }
 
-    /// State of the zone for the counters.
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }
 
     // MARK: - Logging
 
-    /// Writes a line to standard error if logging is enabled.
     func log(_ line: @autoclosure () -> String) {
         if logsCalls { Self.complain(line()) }
     }
 
-    /// Writes a line to standard error.
     static func complain(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }

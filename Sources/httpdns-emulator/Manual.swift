@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Long part of `--help`: prose is wrapped by the width of the terminal, tables fit 80 columns.
+/// Long part of `--help`; tables fit 80 columns.
 enum Manual {
-    /// Text after the options.
     static let discussion = """
         Serves the HTTPDNS protocols of Tencent Cloud, Alibaba EMAS, Baidu and Volcengine, and \
         DNS in JSON, from a zone file. Shows how a resolver reacts to a slow, faulty or \
@@ -140,7 +139,7 @@ enum Manual {
         name and ak; ts may differ by 10 minutes.
         """
 
-    /// Account fields with their demo values; a long value is on its own line.
+    /// A long value is on its own line.
     private static let accounts = Account.Field.allCases.map { field in
         let name = field.rawValue + String(repeating: " ", count: 18 - field.rawValue.count)
         let fits = field.demo.count <= 50

@@ -3,7 +3,6 @@ import ArgumentParser
 import Dispatch
 import Foundation
 
-/// Command line program.
 @main
 struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -64,16 +63,16 @@ struct Program: AsyncParsableCommand {
     // MARK: - Running
 
     mutating func run() async throws {
-        // A write to a disconnected client must fail with EPIPE, not end the process (pipe(7)).
+        // EPIPE must not end the process (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        // Errors in the command line are reported before network errors.
+        // Reports errors of the command line before network errors.
         _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
         let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())
         FileHandle.standardOutput.write(Data("listening on \(listener.address)\n".utf8))
 
-        // Ends with the first task: a signal ends it normally, the listener throws.
+        // A signal ends the group normally; the listener throws.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await listener.run(emulator) }
             group.addTask { [arrivals = signals.arrivals] in
@@ -83,12 +82,11 @@ struct Program: AsyncParsableCommand {
                 }
             }
             try await group.next()
-            // Open connections need no cleanup, so the process exits.
+            // Open connections need no cleanup.
             withExtendedLifetime(signals) { Foundation.exit(0) }
         }
     }
 
-    /// Reloads the zone; reports a failure.
     private static func reload(_ emulator: Emulator) {
         do throws(ZoneError) {
             try emulator.reload()
@@ -97,7 +95,7 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Creates the emulator; `own` is the address that clients use.
+    /// Clients use the address `own`.
     private func makeEmulator(at own: Endpoint) throws -> Emulator {
         let faults = try fault.map { spec in
             do throws(Fault.Failure) {
@@ -114,7 +112,7 @@ struct Program: AsyncParsableCommand {
             Tencent(account: account, manner: try tencent.manner(at: own)),
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             Baidu(account: account),
-            // Both vendors have /resolve; Volcengine is matched first, by parameters of its own.
+            // Volcengine's parameters distinguish its /resolve.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -131,7 +129,7 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Returns the account: defaults, then the file, then the options.
+    /// Defaults, then the file, then the options.
     private func makeAccount() throws -> Account {
         var made = Account()
         do {
@@ -171,7 +169,7 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// Creates the address that local clients use for a listener bound to `text`.
+    /// Address of local clients for a listener bound to `text`.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }
@@ -179,18 +177,17 @@ extension Endpoint {
     }
 }
 
-/// Signals as a sequence of numbers.
+/// Sequence of signal numbers.
 private struct Signals {
-    /// Signal numbers in order of arrival.
+    /// In order of arrival.
     let arrivals: AsyncStream<Int32>
 
-    /// Signal sources; signals arrive as long as this value lives.
+    /// Must live as long as signals are expected.
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes over the signals, and returns when every source is registered.
+    /// Returns when every signal source is registered.
     ///
-    /// libdispatch registers asynchronously. A signal between `SIG_IGN` and the registration would
-    /// be lost.
+    /// libdispatch registers asynchronously: an earlier signal would be lost.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// Candidate words for shell completion.
 enum Completions {
     static let lists = TopRequest.Kind.allCases.map(\.rawValue)
 
@@ -12,7 +11,7 @@ enum Completions {
 
     static let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
 
-    /// Vendors and upstreams of the running daemon; empty if it does not answer within a second.
+    /// Empty if the daemon does not answer within 1 s.
     static var servers: [String] {
         guard let status = status() else { return [] }
         return status.vendors.map(\.name) + status.upstreams.map(\.name)

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Control
 
-/// Root command: global options and the subcommands.
+/// Root command.
 struct Httpdnsctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdnsctl",
@@ -48,8 +48,7 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the command.
 ///
-/// Separate from `Options`: the parser gives a shared option group only the values of the root
-/// command, and would ignore options after the command.
+/// Not merged with `Options`: the parser gives a shared group only the values of the root command.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,
@@ -65,7 +64,7 @@ struct OptionsBefore: ParsableArguments {
     var json = false
 }
 
-/// Global options after the command, combined with those before it.
+/// Global options after the command, combined with those before the command.
 struct Options: ParsableArguments {
     @ParentCommand var root: Httpdnsctl
 

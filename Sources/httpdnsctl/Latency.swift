@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// Time on the command line: `50ms`, `1.5s`, `800us`, or a plain number of milliseconds.
+/// Time such as `50ms`, `1.5s` or `800us`; a plain number means milliseconds.
 struct Latency: ExpressibleByArgument, Equatable {
     let microseconds: Int
 
-    /// Parses a time; nil if malformed, or above an hour.
+    /// Nil if malformed or above an hour.
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let units = ["": 1_000.0, "ms": 1_000, "us": 1, "µs": 1, "s": 1_000_000]

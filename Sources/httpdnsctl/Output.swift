@@ -2,11 +2,8 @@
 import Control
 import Glibc
 
-/// Standard output and standard error.
 enum Output {
-    /// True if standard output is a terminal with colours.
-    ///
-    /// A non-empty `NO_COLOR` disables colours, as its convention says.
+    /// False without a terminal, or with a non-empty `NO_COLOR`.
     static var isColoured: Bool {
         isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty
             && environment("TERM") != "dumb"
@@ -14,7 +11,7 @@ enum Output {
 
     static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
 
-    /// Width of the terminal in characters, at least 40; nil if standard output is not a terminal.
+    /// Width in characters, at least 40; nil without a terminal.
     private static var width: Int? {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         var size = winsize()
@@ -25,29 +22,24 @@ enum Output {
         return max(40, Int(size.ws_col))
     }
 
-    /// Writes `text` to standard output.
+    /// Writes to standard output.
     ///
-    /// - Throws: `Failure` if not all of it could be written; with status `ok` if the reader closed
-    ///   the pipe.
+    /// - Throws: if not all text was written; with status `ok` if the reader closed the pipe.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
         throw Failure(message: "cannot write the output: \(systemMessage(fault))", status: .failed)
     }
 
-    /// Writes a line to standard error and ignores errors.
     static func error(_ message: String) {
         _ = write(message.hasSuffix("\n") ? message : message + "\n", to: STDERR_FILENO)
     }
 
-    /// Replaces the progress line on standard error.
     static func progress(_ message: String) {
         _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO)
     }
 
-    /// Writes all of `text`.
-    ///
-    /// - Returns: the error number; nil on success.
+    /// Returns the error number; nil on success.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -77,7 +69,7 @@ func systemMessage(_ number: Int32) -> String {
 }
 
 enum JSONOutput {
-    /// Returns the JSON of `value` with sorted keys, safe to print on a terminal.
+    /// Sorted keys, no terminal sequences.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
         do {
             return escaped(
@@ -88,9 +80,9 @@ enum JSONOutput {
         }
     }
 
-    /// Replaces unprintable characters by `\uXXXX`.
+    /// Writes `\uXXXX` for unprintable characters.
     ///
-    /// Such characters occur only inside strings, except for the line feeds between members.
+    /// Except for line feeds, they occur only inside strings.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

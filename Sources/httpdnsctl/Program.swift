@@ -3,11 +3,10 @@ import ArgumentParser
 import Control
 import Glibc
 
-/// Entry point.
 @main
 struct Program {
     static func main() {
-        // Without SIGPIPE, a closed pipe such as that of `head` is an error of write(2).
+        // write(2) reports a closed pipe instead.
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
@@ -52,9 +51,7 @@ struct Program {
         }
     }
 
-    /// Returns the failure of an unknown command, with the nearest command as hint.
-    ///
-    /// The parser would report an unexpected argument.
+    /// Hints at the nearest command; the parser would report an unexpected argument.
     private static func unknownVerb(in arguments: [String]) -> Failure? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {

@@ -2,20 +2,15 @@
 import ArgumentParser
 import Control
 
-/// A subcommand that calls the daemon.
+/// Subcommand that calls the daemon.
 protocol Verb: ParsableCommand {
     var options: Options { get }
 
-    /// Calls the daemon and prints the reply.
-    ///
-    /// - Throws: `Failure`.
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus
 }
 
 extension Verb {
-    /// Prints a reply as JSON, or as text from `render`.
-    ///
-    /// - Returns: the decoded results.
+    /// Prints a reply as JSON or with `render`, and returns it decoded.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,
@@ -33,7 +28,7 @@ extension Verb {
 }
 
 extension Reply {
-    /// Decodes the results and converts all errors to `Failure`.
+    /// Converts all errors to `Failure`.
     func checked<Results: Decodable>(as type: Results.Type) throws(Failure) -> Results {
         do {
             return try results(as: type)

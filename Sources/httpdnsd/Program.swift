@@ -9,7 +9,6 @@ internal import Locks
 public import Logging
 internal import Net
 
-/// The daemon's command line.
 @main
 struct Program: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -111,9 +110,9 @@ struct Program: ParsableCommand {
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
         // The loop's thread keeps the capabilities until its sockets are bound.
         ServiceLoop.start()
-        // A failure is ignored: the loop's thread makes the same call and reports it.
+        // A failure is ignored: the loop's thread makes the same call and reports the failure.
         try? OwnProcess.dropCapabilities()
-        // Started after the drop, because a thread inherits the capabilities of its creator.
+        // After the drop: a thread inherits the capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -140,14 +139,13 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// A value that is taken once.
 ///
-/// After that no reference is left here, so that the secrets of old settings do not stay in memory
-/// after a reload.
+/// No reference remains, so that the secrets of old settings do not stay in memory after a reload.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Returns the result of `see` for the value, which can still be taken.
+    /// Reads the value, which can still be taken.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

@@ -11,7 +11,6 @@ import Testing
 
 @Suite("Permissions on the control socket")
 struct ControlAccessTests {
-    /// Returns a peer with a user and a primary group.
     func peer(uid: UInt32, gid: UInt32) -> StreamConnection.Credentials {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
     }
@@ -98,7 +97,6 @@ struct ControlAccessTests {
         }
     }
 
-    /// Messages that a dispatcher has sent.
     @ServiceLoop
     final class Sent {
         var messages: [[UInt8]] = []

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Control server", .timeLimit(.minutes(15)))
 struct ControlServerTests {
-    /// Returns a call without parameters.
     func call(_ method: String) -> String { #"{"method":"io.httpdnsd.Control.\#(method)"}"# }
 
     @Test("every method answers with its results")
@@ -94,7 +93,7 @@ struct ControlServerTests {
             #expect(try reply.results(as: StatsReply.self).sinceSeconds == second)
         }
         #expect(live.server.clients == 1)
-        // After its sending side is closed, the client still gets replies.
+        // After a half-close, the client still gets replies.
         try client.connection.shutdownWrite()
         let other = try await live.client()
         _ = try await other.ask(call("Status"))
@@ -275,7 +274,7 @@ struct ControlServerTests {
         let client = try await live.client()
         try await client.send(call("Version") + "\0" + call("Status") + "\0")
         #expect(try await client.receive()?.error == nil)
-        // The server may disconnect before it has read the whole oversized text.
+        // The server may disconnect before it has read the oversized text.
         try? await client.send(text == "too long" ? String(repeating: "x", count: 70_000) : text)
         #expect(try await client.receive()?.error == nil)
         #expect(try await client.receive() == nil)

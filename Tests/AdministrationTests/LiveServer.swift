@@ -8,15 +8,12 @@ import TestWorld
 @testable import Control
 @testable import Net
 
-/// Control handler with fixed replies.
 struct FixedHandler: ControlHandling {
-    /// Reply of `stats`.
     var counters = Samples.stats
 
-    /// Octets in the record of `large.example.com`.
+    /// Record of `large.example.com`.
     var largeOctets = 8 << 20
 
-    /// Called by `check`.
     var onCheck: @ServiceLoop () async -> Void = {}
 
     func status() async throws(MethodError) -> StatusReply { Samples.status }
@@ -164,7 +161,7 @@ struct FixedHandler: ControlHandling {
     func version() async throws(MethodError) -> VersionReply { Samples.version }
 }
 
-/// A control server on a real socket, on the service loop.
+/// Control server on a real socket, on the service loop.
 @ServiceLoop
 final class LiveServer {
     private let folder: String
@@ -175,10 +172,10 @@ final class LiveServer {
 
     let queue = ManagementQueue()
 
-    /// Task of the server; returns the error that ended the server.
+    /// Returns the error that ended the server.
     let task: Task<SocketError?, Never>
 
-    /// Limits with very long timeouts, so that a slow machine does not change results.
+    /// Very long timeouts: a slow machine does not change results.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
@@ -215,7 +212,6 @@ final class LiveServer {
         }
     }
 
-    /// Starts a server from any thread.
     nonisolated static func start(
         handler: FixedHandler = FixedHandler(),
         limits: ControlServer.Limits = LiveServer.timeless,
@@ -224,7 +220,6 @@ final class LiveServer {
         try await LiveServer(handler: handler, limits: limits, logger: logger)
     }
 
-    /// Stops the server and waits for its end.
     @discardableResult
     func stop() async -> SocketError? {
         task.cancel()
@@ -233,7 +228,6 @@ final class LiveServer {
         return end
     }
 
-    /// Connects a client to the server.
     func client() async throws -> LiveClient {
         LiveClient(try await StreamConnection.connect(unixPath: path, deadline: nil))
     }
@@ -243,18 +237,16 @@ final class LiveServer {
 final class LiveClient {
     let connection: StreamConnection
 
-    /// Received octets that were not read yet.
+    /// Received octets, not read yet.
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
-    /// Creates a client with a connection.
     init(_ connection: StreamConnection) { self.connection = connection }
 
-    /// Sends text unchanged.
     func send(_ text: String) async throws {
         try await connection.write(Array(text.utf8), deadline: nil)
     }
 
-    /// Returns the next reply, or nil if the server has disconnected.
+    /// Nil if the server has disconnected.
     func receive() async throws -> Reply? {
         while true {
             if let message = try decoder.next() { return try Reply(message: message) }
@@ -264,7 +256,7 @@ final class LiveClient {
         }
     }
 
-    /// Returns the next octets; empty if the server has disconnected or reset the connection.
+    /// Empty if the server has disconnected or reset the connection.
     private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
         do throws(SocketError) {
             return try await connection.read(upTo: decoder.room, deadline: nil)
@@ -274,7 +266,6 @@ final class LiveClient {
         }
     }
 
-    /// Sends a call and returns its reply.
     func ask(_ text: String) async throws -> Reply? {
         try await send(text + "\0")
         return try await receive()

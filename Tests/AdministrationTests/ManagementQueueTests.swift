@@ -86,7 +86,7 @@ struct ManagementQueueTests {
             try await client.send(#"{"method":"io.httpdnsd.Control.Stats"}"# + "\0")
         }
         for client in [first, second] { #expect(try await client.receive()?.error == nil) }
-        // Two jobs for each call: reading it, and making the reply.
+        // Two jobs for each call: reading, and making the reply.
         #expect(queue.jobs == 4)
         await live.stop()
     }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsReportTests {
-    /// Returns statistics in which each counter has a different number.
+    /// Gives each counter a different number.
     private static func stats() throws -> (stats: StatsReply, numbers: [String: Int]) {
         var sample = StatsReply(sinceSeconds: 0)
         sample.acceleration = AccelerationStatus(state: .on)
@@ -64,8 +64,7 @@ struct MetricsReportTests {
         let text = String(decoding: MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
-        // Queries and latencies have finer labels in the metrics; the time until midnight has no
-        // metric.
+        // Queries and latencies have finer labels; the time until midnight has no metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
         // Aliases of numbers that have a sample under their earlier name.
         let aliases = [".failed", ".failures-by-kind.timeout"]

@@ -38,7 +38,6 @@ struct QueryLogTests {
         }
     }
 
-    /// A running log of the recorded queries.
     @ServiceLoop
     private func log() -> QueryLog {
         let log = QueryLog(diary.logger, hours.clocks) { [recent] in

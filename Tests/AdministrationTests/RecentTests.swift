@@ -12,7 +12,6 @@ import Testing
 
 @Suite("Recent queries")
 struct RecentTests {
-    /// A list of recent queries with given records.
     @ServiceLoop
     func list(
         _ records: [(QueryRecord, name: [UInt8])],
@@ -29,7 +28,6 @@ struct RecentTests {
         return RecentList(RecentReader.all(of: [recent]), .system, origins)
     }
 
-    /// Returns a record with the fields that a test needs.
     func record(
         _ name: String,
         _ source: QuerySource = .cache,

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Status of resolv.conf")
 struct ResolvConfTests {
-    /// Returns the status for a directory with these files.
     private func found(_ files: [String: String]) throws -> ResolvConf {
         let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: root) }

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Requests of a metrics scraper (RFC 9112)")
 struct ScrapeRequestTests {
-    /// A request head and the expected result.
     struct Case: Sendable, CustomTestStringConvertible {
         let label: String
         let head: String

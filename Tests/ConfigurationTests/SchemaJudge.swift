@@ -6,7 +6,7 @@ import Testing
 
 /// A Python process that validates the reader's test texts against `config/httpdnsd.schema.json`.
 final class SchemaJudge: @unchecked Sendable {
-    /// The validator of this process; nil without Python or its `jsonschema`.
+    /// Nil without Python or its `jsonschema`.
     static let shared: SchemaJudge? = try? SchemaJudge()
 
     // SAFETY: used only with `lock` held, because each answer belongs to the preceding request.
@@ -43,7 +43,7 @@ final class SchemaJudge: @unchecked Sendable {
             + "/config/httpdnsd.schema.json"
     }
 
-    /// Returns the complaint about a tree; empty if it is valid.
+    /// Empty if the tree is valid.
     func complaint(about root: YAMLNode) -> String {
         lock.withLock {
             questions.fileHandleForWriting.write(Data((JSONText.inline(root) + "\n").utf8))
@@ -60,8 +60,7 @@ final class SchemaJudge: @unchecked Sendable {
         return try? JSONDecoder().decode(String.self, from: line)
     }
 
-    /// Compares schema and reader: the schema accepts what the reader accepts, and refuses invalid
-    /// types, words and keys.
+    /// The schema accepts what the reader accepts, and refuses invalid types, words and keys.
     static func compare(_ octets: [UInt8], with problems: [String]) {
         let text = YAMLReader(octets)
         guard text.complaints.isEmpty, let root = text.root, let shared else { return }
@@ -76,7 +75,7 @@ final class SchemaJudge: @unchecked Sendable {
         }
     }
 
-    /// Returns true if a schema can detect the problem.
+    /// True if a schema can detect the problem.
     private static func isPlain(_ problem: String) -> Bool {
         [
             "unknown key", "` is missing", "must be one of", "must be a list", "must be a mapping",

@@ -10,7 +10,7 @@ struct SettingsDifferenceTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Returns settings with one vendor, one route and two upstreams, and `more`.
+    /// One vendor, one route and two upstreams, and `more`.
     private func settings(_ more: String = "", _ base: String? = nil) throws -> Settings {
         try Settings(parsing: (base ?? Self.base) + more, fileName: "test.yaml", environment: here)
     }

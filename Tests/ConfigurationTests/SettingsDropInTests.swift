@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A later settings file changes or adds options")
 struct SettingsDropInTests {
-    /// Returns files named `f`, `g` and so on.
+    /// Named `f`, `g` and `h`.
     private func files(_ texts: [String]) -> [SettingsFile] {
         zip(["f", "g", "h"], texts).map { SettingsFile(name: $0, octets: [UInt8]($1.utf8)) }
     }
@@ -15,7 +15,6 @@ struct SettingsDropInTests {
         try Settings(parsing: files(texts), environment: SettingsEnvironment())
     }
 
-    /// Returns the printed errors; empty if the files are valid.
     private func problems(_ texts: String...) -> [String] {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: files(texts), environment: SettingsEnvironment())

@@ -73,7 +73,7 @@ struct SettingsManualTests {
         try expectRoundTrip(loaded)
     }
 
-    /// Returns the manual with each example in place of the value above it.
+    /// Puts each example in place of the value above it.
     private func uncommented(_ manual: String) -> String {
         var lines: [Substring] = []
         for line in manual.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -12,7 +12,7 @@ struct SettingsSecretTests {
             + "vendors: {t: {kind: tencent, \(options)}}\n"
     }
 
-    /// A token with digits that occur nowhere else in these tests.
+    /// Its digits occur nowhere else in these tests.
     private let token = "8675309042"
 
     @Test("the final newline of a file is not part of the secret", arguments: ["", "\n", "\r\n"])
@@ -84,7 +84,6 @@ struct SettingsSecretTests {
         }
     }
 
-    /// Returns the errors of a text.
     private func errors(in text: String) -> [SettingsProblem] {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: text, fileName: "f", environment: SettingsEnvironment())
@@ -185,7 +184,7 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // If a secret were printed as a list of octets, its digits would appear as these numbers.
+        // The same digits in a printed list of octets.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 

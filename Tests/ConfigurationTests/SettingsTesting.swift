@@ -3,7 +3,6 @@ import Testing
 
 @testable import Configuration
 
-/// Returns the printed errors of a text; empty if it is valid.
 func problems(
     in text: String,
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -11,7 +10,7 @@ func problems(
     problems(in: [UInt8](text.utf8), environment: environment)
 }
 
-/// Returns the printed errors of octets, which may be invalid text.
+/// The octets may be invalid text.
 func problems(
     in octets: [UInt8],
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -35,10 +34,10 @@ func settings(
     return settings
 }
 
-/// One upstream, which makes any file valid.
+/// Makes any file valid.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-/// An invalid text with its label and its expected errors.
+/// Invalid text and its expected errors.
 struct BadText: Sendable, CustomTestStringConvertible {
     var label: String
     var text: String

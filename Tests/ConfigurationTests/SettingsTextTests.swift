@@ -177,7 +177,7 @@ struct SettingsTextTests {
         #expect(message(absent) == "\(absent): the file cannot be read: No such file or directory")
         #expect(message(folder.path) == "\(folder.path): the file is a directory, not a file")
         #expect(message("/dev/zero") == "/dev/zero: the file is not a regular file")
-        // This pipe has no writer: reading it would block forever.
+        // A pipe without a writer: reading would block forever.
         let pipe = "\(folder.path)/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(
@@ -227,7 +227,6 @@ struct SettingsTextTests {
             #expect(isWarned == isClosed, "\(warnings)")
         }
         try #require(chmod(path, 0o600) == 0)
-        // The daemon that reads it is not concerned.
         #expect(
             try Settings.load(file: path, environment: SettingsEnvironment()).warnings.isEmpty
         )

@@ -97,7 +97,7 @@ struct SettingsUpstreamTests {
                         + " resolver on this machine)"
                 ]
             )
-            // For untrusted upstreams there is no warning.
+            // Without validation there is no warning.
             let plain = Self.entry("url: \"\(url)\", validates: false")
             #expect(try settings(of: plain).upstreams.first?.validates == false)
             return

@@ -46,7 +46,7 @@ struct SettingsValueTests {
     )
     func booleans(text: String, value: Bool) throws {
         #expect(try settings(of: isp + "log: {queries: \(text)}").log.queries == value)
-        // Quotes make no difference, because the option defines the type.
+        // The option defines the type, not the quotes.
         #expect(try settings(of: isp + "log: {queries: \"\(text)\"}").log.queries == value)
     }
 

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Acceleration that the machine does not offer")
 struct AcceleratorTests {
-    /// Starts an accelerator on a machine without CAP_BPF, and returns the lines of its log.
+    /// Starts without CAP_BPF, and returns the log lines.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {
         let diary = LogRecorder()
@@ -50,7 +50,7 @@ struct AcceleratorTests {
     }
 }
 
-/// A mirror with copies that all have one hit in each pass.
+/// All copies have one hit in each pass.
 private final class BusyMirror: AnswerMirror {
     static let copies = 5_000
 

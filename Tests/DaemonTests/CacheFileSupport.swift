@@ -57,7 +57,7 @@ final class Run {
         )
     }
 
-    /// Inserts many answers, and yields to other jobs of the loop.
+    /// Yields to other jobs of the loop.
     func fill(_ count: Int) async throws {
         for index in 0..<count {
             try insert("n\(index).example.com")

@@ -137,7 +137,6 @@ struct CacheFileTests {
         #expect(hot.allSatisfy { !$0.isFresh })
     }
 
-    /// Queries a cache as a worker does.
     @ServiceLoop
     private func ask(_ cache: AnswerCache, _ name: String) throws {
         var message = Message(header: Header(id: 1))

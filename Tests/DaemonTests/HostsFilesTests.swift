@@ -115,7 +115,7 @@ struct HostsFilesTests {
         }
     }
 
-    /// Log lines at warning level or above.
+    /// Level warning and above.
     private final class Lines: LogHandler, Sendable {
         private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }

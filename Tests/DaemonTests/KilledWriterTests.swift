@@ -10,10 +10,10 @@ import Testing
 
 /// A process that writes snapshots until it kills itself.
 private enum Writer {
-    /// Answers in each snapshot; enough for several writes.
+    /// Enough for several writes per snapshot.
     static let entries = 300
 
-    /// Writes repeatedly; kills the process after `looks` checks of its file.
+    /// Kills the process after `looks` checks of its file.
     static func run(_ path: String, looks: Int) throws {
         nice(19)
         let now = Clock.now
@@ -38,7 +38,7 @@ private enum Writer {
 
 @Suite("A killed writer leaves a complete file", .timeLimit(.minutes(15)))
 struct KilledWriterTests {
-    /// Number of killed writers; `KILLED_WRITERS` sets it for longer runs.
+    /// `KILLED_WRITERS` sets the number for longer runs.
     private static let rounds = getenv("KILLED_WRITERS").flatMap { Int(String(cString: $0)) } ?? 20
 
     @Test

@@ -13,9 +13,9 @@ import Testing
 struct ManyRoutesTests {
     private static let count = 100_000
 
-    /// Returns settings with one domain per route; every hundredth route is different if `changed`.
+    /// One domain per route; every hundredth route is different if `changed`.
     ///
-    /// On a thread: the service loop belongs to all tests.
+    /// On a thread: all tests share the service loop.
     private static func settings(changed: Bool) async throws -> Settings {
         try await WorkerThread.run(named: "settings") {
             var text = "upstreams:\n"
@@ -37,7 +37,6 @@ struct ManyRoutesTests {
         }.get()
     }
 
-    /// Returns the upstreams of the route that matches the name of a number.
     @ServiceLoop
     private static func upstreams(_ number: Int, _ components: Components) throws -> [String] {
         let name = try Name("www.n\(number).example.org")
@@ -64,7 +63,7 @@ struct ManyRoutesTests {
         #expect(try Self.upstreams(Self.count - 100, components) == ["first"])
         let prepared = try await PreparedReload.make(changed, after: old)
         let outcome = prepared.outcome
-        // Of each changed route, one upstream is removed and one is added.
+        // Each changed route removes one upstream and adds one.
         #expect(outcome.changes.count + outcome.unlistedChanges == 2 * Self.count / 100)
         #expect(outcome.problems.isEmpty && outcome.needsRestart.isEmpty)
         let new = try await Components.make(

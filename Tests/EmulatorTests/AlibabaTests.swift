@@ -4,13 +4,13 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Common test vectors for Alibaba: the demo account at a fixed time.
+/// Test vectors: the demo account at a fixed time.
 enum AlibabaVector {
     static let time = 1_700_000_000
     static let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     static let aes = "000102030405060708090a0b0c0d0e0f"
 
-    /// Signed content and its HMAC, computed by an independent script according to the SDKs' code.
+    /// Signed content and its HMAC, from an independent script according to the SDKs.
     static let signed = [
         (
             "dn=www.aliyun.com&exp=1700000600&id=100000&m=0&q=4&v=1.0",
@@ -189,7 +189,7 @@ struct AlibabaV1Tests {
 
 @Suite("Alibaba EMAS HTTPDNS, v2 (2978980)")
 struct AlibabaV2Tests {
-    /// Answer for www.aliyun.com with both families.
+    /// Both families.
     static let data =
         #"{"cip":"127.0.0.1","answers":[{"dn":"www.aliyun.com","#
         + #""v4":{"ips":["192.0.2.20","192.0.2.21"],"ttl":60},"#

@@ -8,7 +8,7 @@ import Testing
 struct DNSJSONTests {
     private static let accept = ["--header", "Accept: application/dns-json"]
 
-    /// Returns the JSON text between status and question name.
+    /// JSON text between status and question name.
     private static func head(_ status: Int) -> String {
         #"{"Status":\#(status),"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,"#
             + #""Question":[{"name":""#

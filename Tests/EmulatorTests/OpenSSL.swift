@@ -14,7 +14,7 @@ enum OpenSSL {
         try digest(["dgst", "-sha256", "-r"], text)
     }
 
-    /// Returns the HMAC-SHA256 of a text with a hexadecimal key.
+    /// The key is hexadecimal.
     static func hmac(_ text: String, key: String) throws -> String {
         try digest(
             ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:" + key, "-r"],
@@ -22,7 +22,7 @@ enum OpenSSL {
         )
     }
 
-    /// Decrypts an AES-128-CBC message that begins with its IV.
+    /// Decrypts AES-128-CBC; the message begins with its IV.
     static func openCBC(_ message: [UInt8], key: String) throws -> String {
         let file = try TemporaryFile("", suffix: ".bin")
         try Data(message.dropFirst(16)).write(to: URL(filePath: file.path))
@@ -31,14 +31,12 @@ enum OpenSSL {
         return end
     }
 
-    /// Returns the digest that openssl prints.
     private static func digest(_ options: [String], _ text: String) throws -> String {
         let file = try TemporaryFile(text, suffix: ".txt")
         let output = try run(options + [file.path])
         return String(output.prefix { $0 != " " })
     }
 
-    /// Runs openssl and returns its output.
     private static func run(_ arguments: [String]) throws -> String {
         let end = try Child(URL(filePath: "/usr/bin/env"), ["openssl"] + arguments).finish()
         try #require(end.code == 0, "\(end.errors)")
@@ -47,7 +45,6 @@ enum OpenSSL {
 }
 
 extension RunningEmulator {
-    /// Starts an emulator with its clock set to a time.
     convenience init(at seconds: Int, _ options: String...) throws {
         let offset = seconds - Int(Date().timeIntervalSince1970)
         try self.init(options: ["--clock-offset", String(offset)] + options)

@@ -6,18 +6,16 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Serializes spawning.
-///
-/// A child must not inherit another child's pipes and keep them open.
+/// Serializes spawning: a child must not inherit another child's pipes.
 private let spawning = Mutex(())
 
-/// A child process with its output in pipes.
+/// Child process with its output in pipes.
 struct Child {
     let process = Process()
     let output = Pipe()
     let errors = Pipe()
 
-    /// Signaled at the end of the process; `waitUntilExit` would poll with a run loop.
+    /// `waitUntilExit` would poll with a run loop.
     private let ended = DispatchSemaphore(value: 0)
 
     init(_ program: URL, _ arguments: [String]) throws {
@@ -30,15 +28,13 @@ struct Child {
         try spawning.withLock { _ in try process.run() }
     }
 
-    /// Closes the descriptors.
-    ///
-    /// Foundation would keep them open, thousands in one run.
+    /// Foundation would keep thousands of descriptors open.
     func close() {
         try? output.fileHandleForReading.close()
         try? errors.fileHandleForReading.close()
     }
 
-    /// Reads standard output and standard error to their end, and returns them with the exit code.
+    /// Reads standard output and standard error to their end.
     func finish() throws -> (output: [UInt8], errors: String, code: Int32) {
         let said = try output.fileHandleForReading.readToEnd() ?? Data()
         let complained = try errors.fileHandleForReading.readToEnd() ?? Data()
@@ -55,15 +51,14 @@ final class RunningEmulator {
 
     let child: Child
 
-    /// URL of the emulator, `http://ADDR:PORT`.
+    /// `http://ADDR:PORT`.
     let url: String
 
-    /// Starts the emulator and waits until it listens.
+    /// Waits until the emulator listens.
     convenience init(_ options: String..., listen: String = "127.0.0.1:0") throws {
         try self.init(options: options, listen: listen)
     }
 
-    /// Starts the emulator with an array of options.
     init(options: [String], listen: String = "127.0.0.1:0") throws {
         child = try Child(Self.program, ["--listen", listen] + options)
         var line: [UInt8] = []
@@ -85,7 +80,6 @@ final class RunningEmulator {
 
     // MARK: - Requests
 
-    /// Fetches a path with curl.
     func get(_ path: String, _ options: String...) throws -> Curl {
         try Curl(options + [url + path])
     }
@@ -95,7 +89,7 @@ final class RunningEmulator {
         try Curl(options + ["\(url)/d?dn=\(names)&token=987654321\(parameters)"])
     }
 
-    /// Sends the octets of a file and returns the reply (curl's telnet sends standard input).
+    /// Sends the octets of a file (curl's telnet sends standard input).
     func raw(_ file: TemporaryFile) throws -> String {
         let arguments = ["--silent", "--noproxy", "*", "--upload-file", file.path]
         let url = "telnet://" + url.dropFirst("http://".count)
@@ -118,15 +112,12 @@ final class RunningEmulator {
     }
 }
 
-/// Result of one run of curl.
 struct Curl {
-    /// Exit code (`curl(1)`, EXIT CODES).
+    /// `curl(1)`, EXIT CODES.
     let exit: Int32
-    /// HTTP status code; nil without a response.
+    /// Nil without a response.
     let status: Int?
-    /// Header fields, with names in lower case.
     let headers: [String: String]
-    /// Body of the response.
     let body: [UInt8]
 
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -153,7 +144,7 @@ struct Curl {
     }
 }
 
-/// A temporary file, removed with this object.
+/// Removed with this object.
 final class TemporaryFile {
     let path: String
 

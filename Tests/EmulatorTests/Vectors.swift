@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A protocol message and its ciphertexts.
+/// Protocol message and its ciphertexts.
 struct Vector: CustomTestStringConvertible, Sendable {
-    /// Label: R for requests of clients, S for replies of servers.
+    /// R for requests of clients, S for replies of servers.
     let label: String
-    /// Plain text.
     let text: String
-    /// DES-ECB ciphertext in hexadecimal.
+    /// DES-ECB, hexadecimal.
     let des: String
-    /// AES-128-CBC ciphertext with its IV in front, in hexadecimal.
+    /// AES-128-CBC with its IV in front, hexadecimal.
     let aes: String
 
     var testDescription: String { label }
 
-    /// Returns the vector of an existing label.
     static subscript(label: String) -> Vector {
         guard let vector = all.first(where: { $0.label == label }) else {
             preconditionFailure("no vector \(label)")
@@ -22,12 +20,11 @@ struct Vector: CustomTestStringConvertible, Sendable {
         return vector
     }
 
-    /// Vectors with DES key `testkey1`, AES key `1234567890123456`, and IV 00...0f (R) or f0...ff
-    /// (S).
+    /// DES key `testkey1`, AES key `1234567890123456`, IV 00...0f (R) or f0...ff (S).
     ///
     /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of S are
-    /// from "HTTP API" 379/54976 and "service IP disaster recovery" 379/116336. The ciphertexts
-    /// were computed with python-cryptography and with openssl(1), with equal results.
+    /// from "HTTP API" 379/54976 and "service IP disaster recovery" 379/116336. python-cryptography
+    /// and openssl(1) computed equal ciphertexts.
     static let all: [Vector] = [
         Vector(
             label: "R1",

@@ -32,7 +32,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
 
     static let pid = 4711
 
-    /// Status of a healthy daemon.
+    /// Of a healthy daemon.
     static var status: StatusReply {
         var status = StatusReply(
             state: .ready,
@@ -52,7 +52,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         return status
     }
 
-    /// Returns a socket on port 53.
     static func socket(
         _ address: String,
         _ name: String?,
@@ -104,21 +103,19 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         return machine
     }
 
-    /// Returns the healthy daemon's status with a change.
     static func status(_ change: (inout StatusReply) -> Void) -> Result<StatusReply, Failure> {
         var status = status
         change(&status)
         return .success(status)
     }
 
-    /// Result of a call to a daemon that is not running.
+    /// The daemon is not running.
     static let down = Result<StatusReply, Failure>.failure(
         Failure(message: "there is no socket", hint: "start it", status: .unreachable)
     )
 
     static let all = daemon + port + resolver + neighbours
 
-    /// Problems of the daemon.
     private static let daemon = [
         Fixture("not running", .daemon, .failure, "there is no socket") { $0.daemon = down },
         Fixture("degraded", .daemon, .warning, "degraded: no vendor") {
@@ -295,7 +292,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Problems of port 53.
     private static let port = [
         Fixture("unused", .port, .failure, "port 53 is not in use") {
             $0.daemon = down
@@ -343,7 +339,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Problems of the system resolver.
     private static let resolver = [
         Fixture("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
             $0.resolver.text = "nameserver 192.0.2.1\n"
@@ -436,7 +431,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("no getent", .getaddrinfo, .skipped, "getent") { $0.lookup = nil },
     ]
 
-    /// Problems of other software on the machine.
     private static let neighbours = [
         Fixture("Docker's default", .containers, .warning, "8.8.8.8") {
             $0.processes = ["dockerd"]
@@ -477,7 +471,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("not checked", .interception, .skipped, "--network") { _ in },
     ]
 
-    /// Changes a machine so that its programs use systemd-resolved, which forwards to the daemon.
+    /// Programs use systemd-resolved, which forwards to the daemon.
     private static func resolved(_ machine: inout MachineFacts) {
         machine.resolver = MachineSample.all[0].facts
         machine.resolver.files[ResolverFacts.Paths.resolvedDropIn] = .file(
@@ -489,7 +483,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Set(texts.compactMap { IPAddress($0) })
     }
 
-    /// Returns the result of a query to an unused address (RFC 5737).
+    /// Query to an unused address (RFC 5737).
     private static func interceptors(answer: Bool) -> [MachineFacts.Interception] {
         ["192.0.2.1"].compactMap { ServerAddress($0) }.map {
             .init(server: $0, transport: .udp, isAnswered: answer)

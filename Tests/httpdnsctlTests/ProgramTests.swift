@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Program httpdnsctl")
 struct ProgramTests {
-    /// Starts a daemon that answers every method successfully.
+    /// Answers every method successfully.
     func daemon() throws -> ScriptedDaemon {
         try ScriptedDaemon { call in
             switch ControlInterface.Method(fullName: call.method) {
@@ -82,7 +82,7 @@ struct ProgramTests {
         }
     }
 
-    /// Returns replies with the requested names and type; names below example.org do not exist.
+    /// Names below example.org do not exist.
     private static func resolved(_ request: ResolveRequest) -> [UInt8] {
         var octets: [UInt8] = []
         for name in request.names {
@@ -122,7 +122,6 @@ struct ProgramTests {
         #expect(results.map { "\($0.name) \($0.type.uppercased())" } == asked)
     }
 
-    /// Names of all commands.
     private static let commands = [
         "status", "stats", "top", "watch", "lookup", "explain", "resolve", "dump", "flush", "pause",
         "resume", "reload", "check", "settings", "routes", "log-level", "setup", "doctor",

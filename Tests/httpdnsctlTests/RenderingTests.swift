@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Text output")
 struct RenderingTests {
-    /// Palette without colors.
     let plain = Palette(isEnabled: false)
 
     @Test("status fits on one screen and shows every fault")

@@ -25,7 +25,7 @@ final class FakeRoot {
     /// The files as the program sees them.
     var tree: FileTree { FileTree(root: path) }
 
-    /// Writes a file and creates its directories.
+    /// Creates the directories, too.
     func write(_ text: String, to file: String, mode: Int = 0o644) throws {
         let place = path + file
         try FileManager.default.createDirectory(
@@ -64,7 +64,7 @@ final class FakeRoot {
         }
     }
 
-    /// Returns the plan for the machine, computed without the changes of an earlier setup.
+    /// Plans without the changes of an earlier setup.
     func plan(_ servers: [ServerAddress] = SetupPlanTests.servers) throws -> SetupPlan {
         SetupPlan(
             for: try ResolverFacts(of: tree, before: SetupJournal.read(from: tree)),
@@ -72,7 +72,7 @@ final class FakeRoot {
         )
     }
 
-    /// Returns the plan for a machine whose journal is lost or damaged.
+    /// Plans for a machine whose journal is lost or damaged.
     func planWithoutJournal() throws -> SetupPlan {
         SetupPlan(for: try ResolverFacts(of: tree, before: nil), servers: SetupPlanTests.servers)
     }
@@ -88,7 +88,6 @@ final class FakeRoot {
 
 @Suite("Setup and revert")
 struct SetupMachineTests {
-    /// Returns a machine with the files of this kind.
     static func root(_ kind: String) throws -> FakeRoot {
         let root = try FakeRoot()
         switch kind {
@@ -152,7 +151,7 @@ struct SetupMachineTests {
             let before = try root.image()
             #expect(try root.apply() == .applied)
             let whole = try root.image()
-            // State after an interruption: the journal exists, and the last change was not made.
+            // Interrupted: the journal exists, and the last change was not made.
             let journal = try #require(try SetupJournal.read(from: root.tree))
             let entry = try #require(journal.entries.last)
             try root.tree.put(entry.before, at: entry.path)
@@ -223,7 +222,7 @@ struct SetupMachineTests {
         let root = try Self.root("dhcpcd")
         let before = try root.image()
         var plan = try root.plan()
-        // A path below a file cannot be created, not even by root.
+        // Not even root can create a path below a file.
         plan.changes.append(.init(path: "/etc/resolv.conf/x", before: .absent, after: .file("")))
         #expect(throws: Failure.self) {
             try SetupMachine(tree: root.tree).apply(plan, force: false)

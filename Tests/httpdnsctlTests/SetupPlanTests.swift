@@ -14,7 +14,7 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { label }
 
-    /// Describes a machine; its `/etc/resolv.conf` is a file, or a link to `target`.
+    /// `/etc/resolv.conf` is a file, or a link to `target`.
     init(
         _ label: String,
         _ text: String,
@@ -38,7 +38,7 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         self.owner = owner
     }
 
-    /// Machines as distributions configure them.
+    /// As distributions configure them.
     static let all = [
         MachineSample(
             "Ubuntu, Fedora: stub of systemd-resolved",
@@ -116,7 +116,7 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    /// Machines with files of removed programs, and with running programs.
+    /// Files of removed programs, and running programs.
     static let leftovers = [
         MachineSample(
             "NetworkManager's directory after a purge",
@@ -178,7 +178,7 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-    /// Returns the text with each `old` replaced, without an import of Foundation.
+    /// Needs no import of Foundation.
     fileprivate func replacingOccurrences(of old: String, with new: String) -> String {
         split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
     }
@@ -186,10 +186,9 @@ extension String {
 
 @Suite("Writer of resolv.conf and setup plan")
 struct SetupPlanTests {
-    /// The daemon's addresses on loopback.
+    /// Loopback addresses of the daemon.
     static let servers = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Returns the text that a plan writes to a path.
     func text(_ plan: SetupPlan, _ path: String) throws -> String {
         try #require(plan.changes.first { $0.path == path }, "\(path) is not written").after.text
     }
@@ -342,7 +341,6 @@ struct SetupPlanTests {
 
     // MARK: - Addresses of the daemon
 
-    /// Returns the daemon's status with listeners.
     func status(_ addresses: String...) -> Result<StatusReply, Failure> {
         var status = Samples.status
         status.listeners = addresses.flatMap { address in

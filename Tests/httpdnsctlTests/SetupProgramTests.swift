@@ -7,7 +7,7 @@ import Testing
 
 @Suite("httpdnsctl setup")
 struct SetupProgramTests {
-    /// Returns arguments for a machine below a directory without a daemon.
+    /// A machine below a directory, without a daemon.
     func arguments(_ root: FakeRoot, _ more: String...) -> [String] {
         ["--socket", root.path + "/none.sock", "setup", "--root", root.path] + more
     }

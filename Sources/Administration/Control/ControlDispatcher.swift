@@ -3,7 +3,7 @@ package import Control
 package import Logging
 package import Net
 
-/// Dispatcher of control calls to the handler; uses no sockets and no clock.
+/// Dispatcher of control calls; uses no sockets and no clock.
 package struct ControlDispatcher: Sendable {
     private let handler: any ControlHandling
 
@@ -11,16 +11,12 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Limits the time that the jobs use on the service loop.
+    /// Limits the jobs' time on the service loop.
     let queue: ManagementQueue
 
-    /// Queue of checks: each takes the memory of a second set of settings.
-    ///
-    /// A waiting check occupies a connection, so the limits of connections are the limits of this
-    /// queue, in total and per user.
+    /// Each check takes the memory of a second set of settings.
     let checks = ManagementQueue()
 
-    /// Makes a dispatcher.
     package init(
         handler: any ControlHandling,
         access: ControlAccess,
@@ -33,13 +29,12 @@ package struct ControlDispatcher: Sendable {
         self.queue = queue
     }
 
-    /// Sends a message to the peer and waits until the peer has accepted it; throws on failure.
+    /// Sends a message, and waits until the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call with one message, with several if the call has `more` set, or with none if it
-    /// is `oneway`.
+    /// Answers a call: one message, several for a call with `more`, none for `oneway`.
     ///
-    /// - Throws: the error of `send`, or `CancellationError` during a series of replies.
+    /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -66,7 +61,6 @@ package struct ControlDispatcher: Sendable {
                     metadata: ["method": "\(call.method)"]
                 )
             }
-            // Every error has a JSON form: strings and objects only.
             last = (try? Reply(error).message()) ?? [0]
         }
         if !call.oneway { try await send(last) }
@@ -74,7 +68,6 @@ package struct ControlDispatcher: Sendable {
 
     // MARK: - Private
 
-    /// Failure of `send`, as opposed to a failure of the method.
     private struct Unsent: Error {
         let error: any Error
     }
@@ -92,7 +85,6 @@ package struct ControlDispatcher: Sendable {
         return message
     }
 
-    /// Returns the message with the results of `read`, which runs as a job of the queue.
     private func message<Results: Encodable & Sendable>(
         for peer: StreamConnection.Credentials,
         _ read: @Sendable @ServiceLoop () async throws -> Results
@@ -108,9 +100,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Executes a call.
-    ///
-    /// - Parameter sendMore: sends the messages before the last one; the last one is returned.
+    /// Sends all messages but the last, which is returned.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -229,7 +219,7 @@ package struct ControlDispatcher: Sendable {
             return try await Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
-            // The reply describes errors in files that an unprivileged peer may not read.
+            // The reply describes files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
             let reply = try await checks.run(for: peer.uid) {
                 // The server may have stopped while the check waited.
@@ -298,7 +288,7 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Throws `expectedMore` unless the call accepts several replies.
+    /// Throws `expectedMore` for a call without `more`.
     private static func allowMore(_ call: Call) throws(MethodError) {
         guard call.more, !call.oneway else { throw .expectedMore }
     }

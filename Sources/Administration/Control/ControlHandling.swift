@@ -2,10 +2,10 @@
 package import Control
 package import Net
 
-/// Handler of the verbs of `httpdnsctl`.
+/// Handler of the verbs of `httpdnsctl`, on the service loop.
 ///
-/// All methods run on the service loop.  Arguments have valid types and combinations; the handler
-/// checks DNS names and record types, and throws `invalidArgument`.
+/// Arguments have valid types. The handler checks DNS names and record types, and throws
+/// `invalidArgument`.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
     /// Sends one of several replies, and waits until the peer has accepted it.
@@ -14,39 +14,34 @@ package protocol ControlHandling: Sendable {
     /// Returns the state of the daemon and its problems.
     func status() async throws(MethodError) -> StatusReply
 
-    /// Returns the counters; then resets them if `reset` is true.
+    /// Returns the counters, then resets them with `reset`.
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
-    /// Sends the counters immediately and after every `interval`, until its task is cancelled.
+    /// Sends the counters immediately and after every `interval`, until cancelled.
     ///
     /// - Throws: `CancellationError`, and the errors of `send`.
     func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
 
-    /// Removes cache entries, or marks them stale if `soft` is true, and returns their number.
-    ///
-    /// - Throws: `notFound` for an unknown source; no matching entry is not an error.
+    /// Removes cache entries, or marks them stale with `soft`; `notFound` for an unknown source.
     func flush(_ scope: FlushRequest.Scope, soft: Bool) async throws(MethodError) -> FlushReply
 
-    /// Returns the cache entries of a name, without network traffic; the dispatcher turns an empty
-    /// reply into `notFound`.
+    /// Returns cache entries, without network traffic; may be empty.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Explains the answer to a question; no network traffic unless `isLive` is true.
+    /// Explains an answer; no network traffic unless `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
     /// Resolves names like client queries.
     ///
-    /// - Parameter send: receives the results in the order of the names; nil to return all results.
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
+    /// - Parameter send: receives the results in order; nil to return all.
+    /// - Throws: as `watch`.
     func resolve(
         _ request: ResolveRequest,
         _ send: Send<ResolveReply>?
     ) async throws -> ResolveReply
 
-    /// Sends all cache entries in parts, and returns the last part, which is empty.
-    ///
-    /// - Throws: `CancellationError`, and the errors of `send`.
+    /// Sends all cache entries in parts; the returned last part is empty. Throws as `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
     /// Returns the names with the most billable calls.
@@ -55,7 +50,7 @@ package protocol ControlHandling: Sendable {
     /// Returns the recent queries with the highest latency.
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
 
-    /// Returns the names or clients with the most recent queries of a kind.
+    /// Returns the names or clients with the most recent queries.
     func topQueries(
         _ kind: TopRequest.Kind,
         count: Int
@@ -66,27 +61,25 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `MethodError`, `CancellationError`, and the errors of `send`.
     func watch(_ request: WatchRequest, _ send: @escaping Send<WatchReply>) async throws
 
-    /// Pauses a vendor or upstream until it is resumed.
-    ///
-    /// - Throws: `notFound` for an unknown name.
+    /// Pauses a vendor or upstream; `notFound` for an unknown name.
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
-    /// Resumes a vendor or upstream, and resets its circuit breaker; throws like `pause`.
+    /// Resumes a vendor or upstream, and resets its circuit breaker.
     func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
     /// Returns the current settings.
     func settings() async throws(MethodError) -> SettingsReply
 
-    /// Returns all routes, or the route of a name; `notFound` if no route matches.
+    /// Returns all routes, or the route of a name; may throw `notFound`.
     func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply
 
-    /// Returns the log level, after changing it if the request has one.
+    /// Returns the log level, after changing it if requested.
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
-    /// Reloads the settings file, and returns the changes or the problems.
+    /// Reloads the settings file.
     func reload() async throws(MethodError) -> ReloadReply
 
-    /// Checks the settings file or another text like a reload, without changing anything.
+    /// Checks the settings file or another text like a reload.
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
 
     /// Returns the versions of the daemon and its libraries.

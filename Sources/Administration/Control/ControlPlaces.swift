@@ -9,22 +9,20 @@ internal import Control
 ///     all users:         connections <= total
 ///                        open streams <= streams < total
 struct ControlPlaces {
-    /// Maximum number of connections.
     let total: Int
 
-    /// Connections and streams reserved for root.
+    /// Connections and streams for root only.
     var reserved: Int { total / 8 }
 
-    /// Maximum connections of one user except root.
+    /// Limit for users except root.
     var perUser: Int { max(1, total / 2) }
 
-    /// Maximum number of streams.
     var streams: Int { max(1, total / 2) }
 
-    /// Maximum streams of one user except root.
+    /// Limit for users except root.
     var streamsPerUser: Int { max(1, total / 4) }
 
-    /// Maximum octets of unsent replies on all connections.
+    /// Unsent replies on all connections.
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
 
     private var connected = Users()
@@ -35,31 +33,28 @@ struct ControlPlaces {
 
     init(total: Int) { self.total = total }
 
-    /// Counts a new connection of `user`; returns false if a limit is reached.
+    /// False if a limit is reached.
     mutating func connect(_ user: UInt32) -> Bool {
         connected.take(user, most: total, reserved: reserved, perUser: perUser)
     }
 
     mutating func disconnect(_ user: UInt32) { connected.free(user) }
 
-    /// Counts a new stream of `user`; returns false if a limit is reached.
     mutating func beginStream(_ user: UInt32) -> Bool {
         streaming.take(user, most: streams, reserved: reserved, perUser: streamsPerUser)
     }
 
     mutating func endStream(_ user: UInt32) { streaming.free(user) }
 
-    /// Counts an unsent reply; returns false if the memory limit is reached.
+    /// False if the memory limit is reached.
     mutating func beginReply(_ octets: Int) -> Bool {
         guard unsent + octets <= unsentOctets else { return false }
         unsent += octets
         return true
     }
 
-    /// Counts the end of a reply, sent or not.
     mutating func endReply(_ octets: Int) { unsent -= octets }
 
-    /// Connections or streams in use, by user.
     private struct Users {
         private var taken: [UInt32: Int] = [:]
         private var total = 0

@@ -5,20 +5,20 @@ package import Net
 
 /// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client uses at most the memory of one call (64 KiB) and one reply.  Deadlines end slow, silent
-/// and non-reading connections.  A client that pipelines calls gets one answer per turn of the
-/// service loop.  `ControlPlaces` limits all clients and each user.
+/// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
+/// and non-reading connections. A pipelining client gets one answer per iteration of the service
+/// loop. `ControlPlaces` has the limits.
 @ServiceLoop
 package final class ControlServer {
     /// Resource limits of clients.
     package struct Limits: Sendable {
-        /// Simultaneous clients, 1 to 1024.
+        /// Clients, 1 to 1024.
         package var connections = 16
 
         /// Idle timeout between calls.
         package var idle = Duration.seconds(60)
 
-        /// Timeout for a call, from its first octet to its last.
+        /// Timeout of a call, from its first octet to its last.
         package var arrival = Duration.seconds(5)
 
         /// Timeout for a client to accept a reply.
@@ -38,12 +38,11 @@ package final class ControlServer {
 
     private let logger: Logger
 
-    /// Tasks of the clients by connection; at most `limits.connections`.
+    /// At most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     private var places: ControlPlaces
 
-    /// Called after a client was removed.
     var onDismissal: (@ServiceLoop () -> Void)?
 
     // MARK: - Making
@@ -68,8 +67,7 @@ package final class ControlServer {
     /// Number of connected clients.
     package var clients: Int { tasks.count }
 
-    /// Serves clients until the task is cancelled or the listener fails; then closes all
-    /// connections and removes the socket file.
+    /// Serves clients until cancelled or until the listener fails.
     ///
     /// - Throws: the listener's error; `cancelled` or `closed` after a regular end.
     package func run() async throws(SocketError) {
@@ -85,7 +83,7 @@ package final class ControlServer {
         throw end
     }
 
-    /// Accepts clients until the listener fails, and returns the error.
+    /// Returns the error of the listener.
     private func accept() async -> SocketError {
         while true {
             do throws(SocketError) {
@@ -94,8 +92,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // Swift 6.3 cannot check a task that is added to a group from within a global
-                // actor, so this task is unstructured; `run` cancels it.
+                // Unstructured: Swift 6.3 cannot check a task that a global actor adds to a group.
+                // `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -106,8 +104,7 @@ package final class ControlServer {
         }
     }
 
-    /// Returns the credentials of a new client; nil if a limit is reached or the client has
-    /// disconnected.
+    /// Nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -149,15 +146,13 @@ package final class ControlServer {
         }
     }
 
-    /// Reads calls and writes replies in sequence.
-    ///
-    /// - Throws: `ProtocolError` or `SocketError`.
+    /// Reads calls and writes replies in sequence; throws `ProtocolError` or `SocketError`.
     private func answer(
         _ connection: StreamConnection,
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // Deadline for the rest of an incomplete call; further octets do not extend it.
+        // Further octets do not extend the deadline of an incomplete call.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {
@@ -179,7 +174,7 @@ package final class ControlServer {
         }
     }
 
-    /// Answers one call; the connection ends if the client does not accept a reply in time.
+    /// The connection ends if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -198,12 +193,11 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // The connection would use a slot reserved for calls with one reply.
+            // Slots are reserved for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // A stream may be silent for days: cancel it as soon as its client disconnects, because
-        // streams are few.
+        // A stream may be silent for days: a disconnect must end the stream immediately.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }
@@ -216,7 +210,6 @@ package final class ControlServer {
     }
 }
 
-/// Error that closes a connection because a resource limit is reached.
 private struct Refusal: Error, CustomStringConvertible {
     let description: String
 }

@@ -2,30 +2,24 @@
 private import Glibc
 package import Net
 
-/// Open control socket.
 @ServiceLoop
 package struct ControlSocket {
-    /// Listener for clients.
     package let listener: StreamListener
 
-    /// Permission to make changes.
     package let access: ControlAccess
 
-    /// Warning about a setting that could not be applied; the socket is usable.
+    /// Failure that leaves the socket usable.
     package let warning: String?
 
-    /// Path and identity of the socket file.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// True if `file` is still the file of this socket.
-    ///
-    /// False if the file was removed or replaced: then new clients cannot connect to the daemon.
+    /// False if the socket file was removed or replaced: new clients cannot connect.
     package var isInPlace: Bool {
         guard let file, let now = Self.status(of: file.path) else { return false }
         return now.st_dev == file.device && now.st_ino == file.inode
     }
 
-    /// Opens the socket like `GroupSocket.open`, and determines the permission to make changes.
+    /// Opens the socket, and determines the permission to make changes.
     package static func open(
         path: String,
         mode: UInt32,

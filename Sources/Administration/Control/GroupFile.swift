@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Group numbers from the file `/etc/group`.
+/// Group numbers from `/etc/group`.
 ///
-/// The file is read without NSS: an NSS module could query a directory server, which needs DNS and
-/// therefore this daemon.
+/// NSS is not used: a module could need this daemon.
 package enum GroupFile {
-    /// Maximum file size: 1 MiB, about 30,000 groups.
+    /// About 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// Returns the number of a group; a numeric name stands for itself if no group has this name.
+    /// Returns a group number; nil without such a group or file.
     ///
-    /// - Returns: nil if there is no such group or the file cannot be read.
+    /// A numeric name stands for itself, unless it is a group's name.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let text = read(path) ?? ""
         return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
     }
 
-    /// Returns the number of a group in lines of `name:password:number:members`.
+    /// Lines of `name:password:number:members`.
     static func number(of name: String, in text: String) -> UInt32? {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)

@@ -5,22 +5,18 @@ package import Net
 /// Open Unix socket for the members of a group.
 @ServiceLoop
 package struct GroupSocket {
-    /// Listener for clients.
     package let listener: StreamListener
 
-    /// Group of the socket file.
     package let group: UInt32
 
-    /// Warning about a setting that could not be applied; the socket is usable.
+    /// Failure that leaves the socket usable.
     package let warning: String?
 
-    /// Opens a Unix socket with a group; if that fails, with the daemon's group, which admits fewer
-    /// users.
+    /// Opens a Unix socket; if the group fails, with the daemon's group.
     ///
     /// - Parameters:
-    ///   - what: purpose of the socket for messages, such as `control`.
-    ///   - group: name or number; nil to leave the file's group.
-    /// - Throws: `SocketError`, as the listener does.
+    ///   - what: purpose for messages, such as `control`.
+    ///   - group: name or number; nil for the file's group.
     package static func open(
         _ what: String,
         path: String,

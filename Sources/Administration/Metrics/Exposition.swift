@@ -2,10 +2,8 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// An empty family is omitted.  A second sample with the same name and labels is omitted, too: a
-/// scraper would reject the whole text.
+/// Empty families and repeated samples are omitted: a scraper would reject a repeated sample.
 package struct Exposition {
-    /// Exposition format.
     enum Form: CaseIterable, Sendable {
         /// Prometheus text format 0.0.4.
         case prometheus
@@ -21,26 +19,24 @@ package struct Exposition {
         }
     }
 
-    /// Type of a metric family.
     enum Kind: String {
         case counter
 
         case gauge
 
-        /// Distribution of durations.
         case histogram
 
-        /// Always 1; the labels are the information.
+        /// Always 1, with labels.
         case info
     }
 
-    /// Labels of a sample in output order.
+    /// In output order.
     typealias Labels = KeyValuePairs<String, String>
 
     let form: Form
     private var text = ""
 
-    /// Current family: sample name, output lines and names with labels already used.
+    /// Current family: name, lines and used names with labels.
     private var name = ""
     private var lines = ""
     private var labels: Set<String> = []
@@ -54,9 +50,8 @@ package struct Exposition {
     /// Writes a metric family.
     ///
     /// - Parameters:
-    ///   - name: name with its unit and without `_total` or `_info`, which `kind` adds.
+    ///   - name: without `_total` or `_info`, which `kind` adds.
     ///   - help: noun phrase without a full stop.
-    ///   - write: adds the samples.
     mutating func family(
         _ name: String,
         _ kind: Kind,
@@ -86,7 +81,6 @@ package struct Exposition {
         text += lines
     }
 
-    /// Writes a family of one sample without labels.
     mutating func single(
         _ name: String,
         _ kind: Kind,
@@ -102,7 +96,7 @@ package struct Exposition {
         line(name, labels.map { ($0.key, $0.value) }, value.metricText)
     }
 
-    /// Adds a sample for each possible state: 1 for the current state, 0 for the others.
+    /// Adds a sample for each possible state: 1 if current, otherwise 0.
     mutating func add<State: Equatable>(
         _ labels: [(String, String)],
         state: State?,
@@ -129,7 +123,7 @@ package struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// Escapes a label value; both formats escape the same characters.
+    /// Both formats escape the same characters.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value
@@ -146,7 +140,6 @@ package struct Exposition {
     }
 }
 
-/// Value of a sample.
 protocol MetricValue {
     var metricText: String { get }
 }

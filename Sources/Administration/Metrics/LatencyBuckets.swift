@@ -3,22 +3,18 @@ internal import Net
 
 /// Latencies in the buckets of a Prometheus histogram.
 ///
-/// The upper bounds are powers of two from 4 µs to about 8 s.  Each is also a bucket bound of
-/// `LatencyHistogram`, so the counts are exact.  Latencies are whole microseconds, and a bucket
-/// counts those below its bound.
+/// The upper bounds (excluded) are powers of two from 4 µs to about 8 s, and exact bounds of
+/// `LatencyHistogram`.
 struct LatencyBuckets {
-    /// Cumulative counts; the bounds are seconds.
+    /// Cumulative; the bounds are seconds.
     let counts: [(bound: Double, count: UInt64)]
 
     let count: UInt64
 
-    /// Sum of the latencies in seconds, accurate to 1/16.
-    ///
-    /// Computed from the buckets of `LatencyHistogram`: adding up each latency would slow down the
-    /// hit path.
+    /// In seconds, accurate to 1/16, because it is computed from the buckets.
     let sum: Double
 
-    /// Exponents of the bounds: powers of two, in microseconds.
+    /// Powers of two, in microseconds.
     static let exponents = 2...23
 
     init(_ latencies: LatencySum) {

@@ -2,10 +2,8 @@
 internal import Control
 internal import HTTPDNS
 
-// Metrics of vendors and upstreams, labelled with their names.
-
 extension MetricsReport {
-    /// Metric family with one value per vendor, upstream or server.
+    /// One value per vendor, upstream or server.
     private typealias Row<Thing> = (
         name: String, kind: Exposition.Kind, help: String, value: (Thing) -> UInt64
     )

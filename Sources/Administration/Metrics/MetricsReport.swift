@@ -5,22 +5,18 @@ package import Frontend
 internal import HTTPDNS
 package import Net
 
-/// Values of all metrics at one moment.
-///
-/// The counters are those of `stats` and `status`, counted from the start of the daemon;
-/// `stats --reset` does not change metrics.
+/// Values of all metrics at one moment, since the start of the daemon.
 package struct MetricsReport: Sendable {
-    /// Counters of `stats`, except those with more labels below.
+    /// Except counters with more labels below.
     var stats: StatsReply
 
-    /// Health of vendors and upstreams, and further counters of the vendors.
     var vendors: [VendorStatus] = []
     var clients: [(name: String, numbers: VendorStatistics)] = []
     var upstreams: [UpstreamStatus] = []
 
     package var queries = QuerySums()
 
-    /// Latencies by the component that is waited for.
+    /// Latencies by component.
     var latencies: [(wait: String, help: String, sum: LatencySum)] = []
 
     var life = Life()
@@ -29,16 +25,14 @@ package struct MetricsReport: Sendable {
 }
 
 extension MetricsReport {
-    /// Start time, reloads and lost log lines of the daemon.
     package struct Life: Sendable {
-        /// Start time in seconds since 1970.
+        /// In seconds since 1970.
         package var startSeconds: Int64 = 0
 
-        /// Successful and failed reloads.
         package var appliedReloads: UInt64 = 0
         package var failedReloads: UInt64 = 0
 
-        /// First problem of the last reload; nil if the reload succeeded.
+        /// Nil if the last reload succeeded.
         package var reloadProblem: String?
 
         package var unloggedQueries: UInt64 = 0
@@ -72,9 +66,7 @@ extension MetricsReport {
         versions = LibraryVersions.reply
     }
 
-    /// Returns the metrics text.
-    ///
-    /// Takes about 1 ms: callers on the service loop use `offLoop`.
+    /// Takes about 1 ms: the service loop uses `offLoop`.
     func octets(_ form: Exposition.Form) -> [UInt8] {
         var text = Exposition(form)
         writeQueries(to: &text)
@@ -90,7 +82,7 @@ extension MetricsReport {
 // MARK: - Parts
 
 extension MetricsReport {
-    /// Metric without labels; the name follows `httpdnsd_`.
+    /// The name follows `httpdnsd_`.
     private typealias Number = (
         name: String, kind: Exposition.Kind, help: String, value: any MetricValue
     )

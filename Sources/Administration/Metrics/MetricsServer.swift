@@ -5,26 +5,25 @@ internal import Net
 
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
-/// A client uses at most the memory of one request head and one reply.  Deadlines end silent and
-/// slow connections.  If there are too many clients, the oldest connection is closed, so that
-/// clients cannot block others by staying connected.
+/// A client uses at most the memory of one request head and one reply. Deadlines end slow
+/// connections. With too many clients, the oldest connection is closed: clients cannot block
+/// others.
 @ServiceLoop
 final class MetricsServer {
-    /// Resource limits of clients.
     struct Limits: Sendable {
         var connections = 16
 
-        /// Idle timeout between requests; longer than the interval of scrapers.
+        /// Longer than the interval of scrapers.
         var idle = Duration.seconds(90)
 
-        /// Timeout for a request, from its first octet to its last.
+        /// Timeout of a request, from its first octet to its last.
         var arrival = Duration.seconds(5)
 
         /// Timeout for a client to accept a reply.
         var departure = Duration.seconds(5)
     }
 
-    /// Maximum octets of a rejected request that are read and discarded.
+    /// Octets that are discarded after a rejected request.
     private static let ignoredOctets = 1 << 20
 
     let place: MetricsPlace
@@ -35,10 +34,10 @@ final class MetricsServer {
 
     private let renderer: ScrapeRenderer
 
-    /// Connections, oldest first; at most `limits.connections`.
+    /// Oldest first.
     private var clients: [StreamConnection] = []
 
-    /// Makes a server for a listener at `place`; `run` starts it.
+    /// `run` starts the server.
     init(
         _ listener: StreamListener,
         at place: MetricsPlace,
@@ -53,7 +52,6 @@ final class MetricsServer {
         self.renderer = renderer
     }
 
-    /// Bound address; nil for a Unix socket.
     var address: SocketAddress? { listener.localAddress }
 
     func run() async {
@@ -106,7 +104,7 @@ final class MetricsServer {
                     deadline: Clock.now + limits.departure
                 )
                 guard request.keepsConnection else { return try await part(from: client) }
-                // Other clients get a turn of the service loop between two requests.
+                // Lets other clients run.
                 await Task.yield()
                 continue
             }
@@ -130,8 +128,7 @@ final class MetricsServer {
 
     /// Waits until the client has received its last reply.
     ///
-    /// Closing the connection with unread input would reset it, and the client could lose the reply
-    /// (RFC 9112 §9.6).
+    /// A close with unread input could lose the reply (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure
@@ -161,7 +158,7 @@ final class MetricsServer {
         }
     }
 
-    /// Returns the head of a reply (RFC 9112 §4), without a date because the clock may be wrong.
+    /// RFC 9112 §4; no date, because the clock may be wrong.
     private static func head(
         _ status: String,
         isLast: Bool,

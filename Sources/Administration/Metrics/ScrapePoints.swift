@@ -5,11 +5,10 @@ package import Net
 
 /// Metrics servers of all configured addresses and paths.
 ///
-/// A reload first binds new listeners, then serves them and closes those that the settings no
-/// longer name; unchanged ones keep their sockets and clients (as in `ListenerManager`).
+/// Unchanged listeners keep their sockets and clients in a reload.
 @ServiceLoop
 package final class ScrapePoints {
-    /// Listeners that are bound but not served yet; closed when the value is released.
+    /// Listeners that are not served yet; closed when the value is released.
     package struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -18,17 +17,13 @@ package final class ScrapePoints {
     private let logger: Logger
     private let renderer: ScrapeRenderer
 
-    /// Makes an empty list of servers.
-    ///
-    /// - Parameter report: returns the current metrics.
+    /// Makes an empty list; `report` returns the current metrics.
     package init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
         self.logger = logger
         renderer = ScrapeRenderer(report)
     }
 
-    /// Binds the listeners that are in the settings and not open yet.
-    ///
-    /// - Throws: `MetricsListenError`; then no new listener is bound.
+    /// Binds all new listeners of the settings, or none.
     package func bind(_ settings: MetricsSettings) throws(MetricsListenError) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
@@ -60,7 +55,7 @@ package final class ScrapePoints {
         return socket.listener
     }
 
-    /// Starts to serve `bound`, and stops the servers that the settings do not name.
+    /// Serves `bound`, and stops removed servers.
     package func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")

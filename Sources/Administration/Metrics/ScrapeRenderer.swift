@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Renderer of the metrics for all clients: one scrape at a time.
+/// Renderer of the metrics: one scrape at a time.
 ///
-/// Requests that wait for the same format share the next scrape, so its values are never older than
-/// a request.
+/// Waiting requests share the next scrape: values are never older than a request.
 @ServiceLoop
 final class ScrapeRenderer {
     /// Common user of all scrapes, because HTTP clients have no user ID.
@@ -28,7 +27,6 @@ final class ScrapeRenderer {
         await queue.run(for: Self.user) { ScrapeRequest(head) }
     }
 
-    /// Returns the metrics text.
     func body(_ form: Exposition.Form) async -> [UInt8] {
         if let shared = pending[form] { return await shared.value }
         let scrape = ServiceLoop.task { [self] in

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parsed head of an HTTP request (RFC 9112), as far as the metrics server needs it.
+/// Head of an HTTP request (RFC 9112), as far as needed.
 struct ScrapeRequest: Equatable {
     static let maximumOctets = 8192
 
-    /// Requested resource, or the reason for an error reply.
+    /// Resource, or reason for an error reply.
     var decision: Decision
 
     var isHead = false
 
-    /// True if the connection stays open: the client has not requested `close`, and no body can
-    /// follow that would be read as a request.
+    /// No `close`, and no body can follow.
     var keepsConnection = false
 
-    /// Kind of reply.
     enum Decision: Equatable {
         case metrics(Exposition.Form)
 
@@ -33,8 +31,7 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Returns the size of the request head at the start of `octets`, with its empty line; nil if
-    /// the head is incomplete.
+    /// Returns the size of the head; nil if incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -97,7 +94,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// Returns the values of each field by lowercased name; nil if a line is invalid.
+    /// Returns the values by lowercased name; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -110,12 +107,11 @@ struct ScrapeRequest: Equatable {
         return fields
     }
 
-    /// Returns the lowercased members of a list field.
     private static func members(of values: [String]?) -> [String] {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// Returns the path of a request target, which may be an absolute URL (RFC 9112 §3.2.2).
+    /// The target may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {
@@ -126,10 +122,9 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Negotiation
 
-    /// Returns the exposition format that the client prefers (RFC 9110 §12.5.1).
+    /// Preferred format (RFC 9110 §12.5.1).
     ///
-    /// The client must name OpenMetrics.  The default, also if neither format is acceptable, is the
-    /// Prometheus format.
+    /// OpenMetrics must be named; the default is the Prometheus format.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

@@ -16,10 +16,9 @@ struct QueryFilter: Sendable {
 
     init() {}
 
-    /// Parses the filter of a request.
+    /// Parses a request; `names` are those of all vendors and upstreams.
     ///
-    /// - Parameter names: names of all vendors and upstreams.
-    /// - Throws: `invalidArgument`, also for a source or an RCODE that does not exist.
+    /// - Throws: `invalidArgument`, also for unknown words.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }
@@ -74,9 +73,7 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns `word` if it is a valid value.
-    ///
-    /// - Throws: `invalidArgument` with a similar word, or with all valid words.
+    /// Returns a valid `word`, or throws with a hint.
     private static func word(
         _ word: String?,
         _ argument: String,
@@ -92,12 +89,12 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns true for any other RCODE: a mnemonic, or `rcode11`.
+    /// Mnemonic, or `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
-    /// Checks the fields of a record that need no text.
+    /// Fields that need no text.
     func passes(_ record: QueryRecord) -> Bool {
         (type.map { $0.rawValue == record.type } ?? true)
             && (slower.map { record.microseconds > $0 } ?? true)
@@ -106,7 +103,7 @@ struct QueryFilter: Sendable {
 
     func passes(_ name: Name) -> Bool { self.name.map { name.isEqualOrBelow($0) } ?? true }
 
-    /// Checks the RCODE and the source of an event.
+    /// Checks RCODE and source.
     func passes(_ event: QueryEvent) -> Bool {
         (rcode.map { $0 == event.rcode } ?? true)
             && (source.map { source in

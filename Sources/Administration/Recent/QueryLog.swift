@@ -8,11 +8,11 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// The log reads the rings in which threads record their queries, so that it does not slow down
-/// answers. Queries that arrive faster than it reads are lost; their number is logged.
+/// Reads the rings (fixed-size buffers) in which threads record queries, so logging does not slow
+/// down answers. Overwritten queries are counted as lost.
 @ServiceLoop
 package final class QueryLog {
-    /// Returns the current rings and the names of the answer sources.
+    /// Current rings, and names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
@@ -25,7 +25,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Number of lost queries: since the start, and since the last warning.
+    /// Lost queries: since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
@@ -36,7 +36,7 @@ package final class QueryLog {
         self.source = source
     }
 
-    /// Switches the log on, from the next query on, or off, after logging what has arrived.
+    /// Switches the log on for new queries, or off after logging earlier queries.
     package func use(_ isWanted: Bool) {
         if isWanted, task == nil {
             reader = RecentReader(startingAt: source().recent)

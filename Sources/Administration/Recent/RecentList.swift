@@ -7,14 +7,13 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Not isolated to the service loop: a list of all records takes milliseconds, so callers on the
-/// loop use `offLoop`.
+/// Takes milliseconds: the service loop uses `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time, as in records and in milliseconds since 1970.
+    /// Current time, as in records and since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
@@ -35,9 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns the queries that pass `filter`, oldest first.
-    ///
-    /// - Parameter most: maximum number of queries; the oldest are returned.
+    /// Oldest first; of more than `most`, the oldest.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -56,7 +53,6 @@ package struct RecentList: Sendable {
         return reply
     }
 
-    /// Returns the queries with the highest latency.
     func slowest(_ count: Int) -> TopReply<QueryEvent> {
         let all = Array(records)
         let slowest = all.sorted {
@@ -70,7 +66,7 @@ package struct RecentList: Sendable {
         )
     }
 
-    /// Returns the latest queries without a fresh cache entry, oldest first.
+    /// Returns the latest resolved queries, oldest first.
     package func latestMisses(_ count: Int) -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }
@@ -98,7 +94,6 @@ package struct RecentList: Sendable {
 
     // MARK: - Counts
 
-    /// Returns the names or clients with the most queries.
     func most(_ kind: TopRequest.Kind, count: Int) -> TopReply<QueryCount> {
         var total: UInt64 = 0
         var counts: [String: QueryCount] = [:]
@@ -136,7 +131,7 @@ package struct RecentList: Sendable {
 }
 
 extension QueryRecord {
-    /// True if the cache had no fresh answer and the query was resolved.
+    /// Resolved, without a fresh cache entry.
     fileprivate var isMiss: Bool {
         switch source {
         case .stale, .vendor, .upstream, .failed: true
@@ -165,7 +160,6 @@ extension QueryCount {
         slowestUs = max(slowestUs, record.microseconds)
     }
 
-    /// Returns the sort key of a list.
     fileprivate func amount(_ kind: TopRequest.Kind) -> UInt64 {
         switch kind {
         case .misses: misses

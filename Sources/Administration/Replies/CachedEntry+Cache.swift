@@ -31,7 +31,7 @@ extension CachedEntry {
 }
 
 extension AnswerVariant {
-    /// Variant as shown by `lookup`: required DO and CD bits of the client, or `any`.
+    /// DO and CD bits that the client must have, or `any`.
     fileprivate var text: String {
         if self == .any { return "any" }
         return "do=\(rawValue & 1) cd=\(rawValue >> 1 & 1)"

@@ -24,7 +24,7 @@ struct CounterSnapshot {
     private var network = NetworkStats()
     private var log: LogStats?
 
-    /// Closed TCP sessions by reason.
+    /// By reason.
     private var sessions: Counts = [:]
 
     nonisolated init() {}
@@ -76,7 +76,7 @@ struct CounterSnapshot {
         }
     }
 
-    /// Returns the reply of `stats`: counters since `zero`, and current values.
+    /// Counters since `zero`, and current values.
     func reply(since zero: CounterSnapshot, seconds: Int, _ state: DaemonState) -> StatsReply {
         let queries = queries.since(zero.queries)
         var reply = StatsReply(sinceSeconds: seconds)

@@ -43,7 +43,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Computes the cost of the next query and of the one after it.
+    /// Includes the cost of the next two queries.
     @ServiceLoop
     fileprivate init(_ decision: Decision) {
         self.init()
@@ -64,7 +64,7 @@ extension ExplainedCost {
 // MARK: - Steps
 
 extension Decision {
-    /// The answer; nil if a vendor or an upstream must be queried.
+    /// Nil if a vendor or an upstream must be queried.
     fileprivate func answer(_ origins: AnswerSourceRegistry) -> Resolved? {
         if let hit { return Resolved(hit, origins) }
         let question = query.question
@@ -220,7 +220,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Describes the server and the cost of a query to the vendor, or why it is not queried.
+    /// Server and cost of a query, or the reason why the vendor is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)

@@ -4,7 +4,6 @@ internal import Control
 internal import HTTPDNS
 internal import Net
 
-/// The reply of the verb `version`.
 enum LibraryVersions {
     static var reply: VersionReply {
         VersionReply(
@@ -17,7 +16,7 @@ enum LibraryVersions {
         )
     }
 
-    /// Compiler version, as precisely as conditional compilation can tell.
+    /// Compiler version, as exact as conditional compilation allows.
     private static var swift: String {
         #if compiler(>=6.4)
         "6.4 or later"

@@ -3,9 +3,8 @@ internal import Configuration
 internal import Control
 internal import Glibc
 
-/// Resource usage of this process.
 enum ProcessNumbers {
-    /// Current values; 0 for a value that cannot be read.
+    /// 0 for a value that cannot be read.
     static var now: ProcessStats {
         var stats = ProcessStats()
         stats.rssOctets = status("VmRSS:") * 1024
@@ -23,7 +22,7 @@ enum ProcessNumbers {
         Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
     }
 
-    /// Returns the number after `key` in /proc/self/status (proc(5)).
+    /// Number after `key` in /proc/self/status (proc(5)).
     private static func status(_ key: String) -> UInt64 {
         guard let octets = try? RegularFile("/proc/self/status").read(atMost: 64 << 10) else {
             return 0
@@ -36,7 +35,7 @@ enum ProcessNumbers {
         return 0
     }
 
-    /// Number of open descriptors, without the one used for counting.
+    /// Open descriptors without the one used for counting.
     private static var descriptors: UInt64 {
         // SAFETY: the directory is open until the end of this function.
         guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }

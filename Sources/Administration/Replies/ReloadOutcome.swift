@@ -3,25 +3,25 @@ package import Configuration
 
 /// Result of a reload or of its check.
 package struct ReloadOutcome: Sendable {
-    /// True if the settings are in force, except those that need a restart.
+    /// True if the settings are in force, except options that need a restart.
     package var isApplied = false
 
     package var problems: [SettingsProblem] = []
 
     package var warnings: [SettingsProblem] = []
 
-    /// First `listedChanges` differences from the previous settings.
+    /// First `listedChanges` differences.
     package var changes: [SettingsChange] = []
 
     package var unlistedChanges = 0
 
-    /// Maximum number of listed changes; a longer reply would block the service loop.
+    /// A longer reply would block the service loop.
     package static let listedChanges = 1_000
 
-    /// Changed options that are read only at the start.
+    /// Read only at the start.
     package var needsRestart: [String] = []
 
-    /// True if a secret is a systemd credential, which is copied only when the service starts.
+    /// systemd copies credentials only when the service starts.
     package var usesCredentials = false
 
     package var removedAnswers = 0

@@ -3,11 +3,8 @@ internal import Configuration
 internal import Control
 
 extension ReloadReply {
-    /// Makes the reply.
-    ///
-    /// - Parameter hidesSecrets: true to omit facts about the content of secret files. Needed if
-    ///   the caller chose the paths of these files, because the daemon can read files that the
-    ///   caller cannot read.
+    /// With `hidesSecrets`, omits the content of secret files: the daemon can read files that the
+    /// caller cannot.
     init(_ outcome: ReloadOutcome, hidesSecrets: Bool = false) {
         self.init(
             applied: outcome.isApplied,
@@ -25,7 +22,7 @@ extension ReloadReply {
 }
 
 extension SettingsProblem {
-    /// The same problem with a message that reveals nothing about the content of the secret file.
+    /// Hides the content of the secret file.
     fileprivate var withoutReason: SettingsProblem {
         SettingsProblem(
             file: file,

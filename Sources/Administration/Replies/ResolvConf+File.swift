@@ -4,12 +4,11 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Reads resolv.conf(5), and checks if its first server is this daemon, or systemd-resolved
-    /// with this daemon as its server.
+    /// Checks if the first server of resolv.conf(5) is this daemon, also through systemd-resolved.
     ///
     /// - Parameters:
-    ///   - addresses: listen addresses of the daemon.
-    ///   - root: prefix of all paths; empty except in tests.
+    ///   - addresses: listen addresses.
+    ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
@@ -18,7 +17,7 @@ extension ResolvConf {
         if Self.names(first, oneOf: addresses) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
-            // Servers of systemd-resolved, global ones first, without those on other ports.
+            // Global servers first, without those on other ports.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
             let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
             let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }
@@ -48,7 +47,6 @@ extension ResolvConf {
         return String(decoding: octets, as: UTF8.self).split(separator: "\n")
     }
 
-    /// Returns true if `text` is a listen address of the daemon.
     private static func names(_ text: String, oneOf addresses: [SocketAddress]) -> Bool {
         guard let server = SocketAddress(text, defaultPort: 53) else { return false }
         return addresses.contains { address in

@@ -20,9 +20,7 @@ extension Resolved {
         }
     }
 
-    /// Makes the result of a cache entry.
-    ///
-    /// - Parameter staleTTL: TTL of the records in seconds if the entry is served stale.
+    /// Result of a cache entry; `staleTTL` in seconds if served stale.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(
@@ -55,10 +53,9 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Returns vendor or upstream and server of a number; nil for this daemon.
+    /// Vendor or upstream, and server; nil for this daemon.
     ///
-    /// The daemon has several numbers; one means that no source answered after a vendor had no
-    /// address.
+    /// One of the daemon's numbers means that no source answered after a vendor without an address.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

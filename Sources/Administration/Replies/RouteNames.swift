@@ -2,11 +2,10 @@
 package import Configuration
 internal import Control
 
-/// Names of routes for operators: place and first domain.
+/// Names of routes: place and first domain.
 ///
-/// There may be 100,000 routes, so they are read once per reload, on any thread.
+/// Made once per reload: there may be 100,000 routes.
 package struct RouteNames: Sendable {
-    /// Position and first domain of a route.
     private struct Known: Sendable {
         let index: Int
 
@@ -27,9 +26,7 @@ package struct RouteNames: Sendable {
 
     package func domain(_ place: String) -> String { known[place]?.domain ?? "" }
 
-    /// Maps the places of these routes to their places among `new` routes.
-    ///
-    /// Routes with the same first domain are considered the same.  Unchanged places are omitted.
+    /// Maps changed places to those among `new` routes with the same first domain.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.known.map { ($1.domain, $0) },
@@ -43,7 +40,7 @@ package struct RouteNames: Sendable {
         return changes
     }
 
-    /// Returns the costs in the order of the settings; unknown places come last.
+    /// Sorts the costs in the order of the settings; unknown places come last.
     func costs(_ names: [String: UInt64]) -> [RouteCost] {
         let order = names.keys.sorted { first, second in
             let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)

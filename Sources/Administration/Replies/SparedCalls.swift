@@ -3,20 +3,18 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Calls avoided by the cache and the resolver, by vendor.
-///
-/// The vendor client itself counts lookups that share a call.
+/// Avoided calls by vendor, except those that the vendor client counts.
 struct SparedCalls {
-    /// Cache hits that would otherwise need the vendor.
+    /// Cache hits.
     private(set) var cached: [String: UInt64] = [:]
 
-    /// Queries merged into a query in flight to the vendor.
+    /// Queries merged into a query in flight.
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Queries for the other address family, when the vendor had no address for the name.
+    /// Queries for the other family of a name without address.
     let paired: [String: UInt64]
 
-    /// Private addresses removed from the vendor's answers.
+    /// Removed private addresses.
     let dropped: [String: UInt64]
 
     @ServiceLoop

@@ -6,8 +6,6 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-// Conversion of counters to the messages of the control protocol.
-
 extension LatencyQuantiles {
     init(_ sum: LatencySum) {
         self.init(
@@ -57,17 +55,14 @@ extension CacheStats {
 }
 
 extension VendorStats {
-    /// - Parameters:
-    ///   - spared: calls avoided outside the vendor client.
-    ///   - routes: names of the routes.
+    /// - Parameter spared: avoided outside the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,
         spared: SparedCalls,
         routes: RouteNames
     ) {
-        // Assigned through a variable: in an initialiser the observers that fill the fields with the
-        // new names do not run.
+        // Through a variable: property observers do not run in an initialiser.
         var reply = Self(name: name)
         reply.protected = statistics.isProtected
         reply.lookups = statistics.calls

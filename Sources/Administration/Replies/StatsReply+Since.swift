@@ -2,7 +2,7 @@
 internal import Control
 
 extension UInt64 {
-    /// Returns the increase since `earlier`; the whole value if the counter was reset meanwhile.
+    /// The whole value if the counter was reset meanwhile.
     fileprivate func since(_ earlier: UInt64) -> UInt64 {
         self >= earlier ? self - earlier : self
     }
@@ -14,13 +14,12 @@ extension Counts {
     }
 }
 
-/// Part of `StatsReply` with counters; its other fields are gauges.
+/// Part of `StatsReply` with counters; other fields are gauges.
 protocol CounterRecord {
     static var counters: [WritableKeyPath<Self, UInt64>] { get }
 }
 
 extension CounterRecord {
-    /// Returns the increase of the counters since `earlier`, and the current gauges.
     func since(_ earlier: Self) -> Self {
         var difference = self
         for counter in Self.counters {

@@ -6,13 +6,11 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// Makes the list of the names with the highest cost, of all vendors.
-    ///
-    /// - Parameter total: number of names in all billable calls.
+    /// Costliest names of all vendors; `total` names had billable calls.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // The top names overall are among the top names of the single vendors.
+        // Each top name is a top name of a vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(

@@ -7,8 +7,8 @@ internal import Net
 extension VendorStatus {
     /// Makes the status of a vendor.
     ///
-    /// A vendor is down if its circuit breaker is open or the last call to every server failed.  It
-    /// is degraded if the last call to the current server failed, or its budget is spent.
+    /// Down: the circuit breaker is open, or the last call to every server failed. Degraded: the
+    /// last call to the current server failed, or the budget is spent.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,
@@ -54,7 +54,7 @@ extension VendorStatus {
         }
     }
 
-    /// Problem shown by `status`; nil if there is none, or if an operator paused the vendor.
+    /// Nil also if an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator:
@@ -84,7 +84,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Makes the reason why a vendor is not used; nil if it is used.
+    /// Nil if the vendor is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
@@ -133,8 +133,7 @@ extension PauseReply {
 
 extension VendorServer {
     fileprivate init(_ server: ServerStatistics, now: Instant) {
-        // Assigned through a variable: in an initialiser the observers that fill the fields with the
-        // new names do not run.
+        // Assigned through a variable, as in `VendorStats`.
         var reply = Self(address: "\(server.address)", current: server.isCurrent)
         let isResting = server.limitedUntil.map { now < $0 } ?? false
         reply.state = server.failuresInRow > 0 || isResting ? .down : .up

@@ -40,7 +40,6 @@ extension ControlHandler {
         }
     }
 
-    /// Vendor or upstream of the settings.
     private enum Server {
         case vendor(VendorClient)
         case upstream(String)

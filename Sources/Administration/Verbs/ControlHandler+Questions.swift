@@ -6,7 +6,6 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Verbs about single names and about the whole cache.
 extension ControlHandler {
     package func explain(
         _ request: ExplainRequest,
@@ -33,8 +32,7 @@ extension ControlHandler {
         for name in request.names {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
-        // Up to `resolvedTogether` names are in flight; results are sent in order.  If the client
-        // does not read, no further name is resolved.
+        // Up to `resolvedTogether` names are in flight, and fewer if the client does not read.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
         var all: [Resolved] = []
@@ -53,7 +51,7 @@ extension ControlHandler {
         }
     }
 
-    /// Number of entries in one part of `dump`.
+    /// Entries in one part of `dump`.
     private static let dumpedTogether = 256
 
     package func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply {
@@ -68,14 +66,13 @@ extension ControlHandler {
                 part = []
                 try await send(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             }
-            // Sending does not suspend if the socket accepts the reply: let other work run.
+            // Lets other work run if sending does not suspend.
             await Task.yield()
             try Task.checkCancellation()
         }
         return DumpReply(entries: [], total: Int(cache.numbers.entries))
     }
 
-    /// Resolves all types of a name concurrently.
     private func resolved(_ name: Name, _ types: [RecordType]) async -> [Resolved] {
         let asked = types.map { type in
             ServiceLoop.task { [self] in await resolved(Question(name: name, type: type)) }
@@ -85,7 +82,6 @@ extension ControlHandler {
         return results
     }
 
-    /// Resolves a question like a client's query.
     private func resolved(_ question: Question) async -> Resolved {
         let state = daemon.state
         let (resolver, start) = (state.resolver, clocks.now())

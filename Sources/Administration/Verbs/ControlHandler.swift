@@ -9,7 +9,7 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Implementation of the `httpdnsctl` verbs; the files in `Replies` make the replies.
+/// Implementation of the `httpdnsctl` verbs.
 @ServiceLoop
 package final class ControlHandler: ControlHandling {
     unowned let daemon: any ManagedDaemon
@@ -20,7 +20,7 @@ package final class ControlHandler: ControlHandling {
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
 
-    /// Compares resolv.conf(5) with the listen addresses; may block on the disk.
+    /// May block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
     package init(
@@ -66,7 +66,7 @@ package final class ControlHandler: ControlHandling {
     package func stats(every interval: Duration, _ send: @escaping Send<StatsReply>)
         async throws
     {
-        // Fixed schedule, independent of the reader's speed, so that rates cover equal intervals.
+        // Fixed schedule: rates cover equal intervals.
         var next = clocks.now()
         while true {
             try await send(try await stats(reset: false))
@@ -132,7 +132,7 @@ package final class ControlHandler: ControlHandling {
     ) async throws {
         var reader = RecentReader(startingAt: daemon.state.recent)
         var left = count ?? .max
-        // Tells the client that watching has begun.
+        // Confirms that watching has begun.
         try await send(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)
@@ -195,7 +195,7 @@ package final class ControlHandler: ControlHandling {
 
     // MARK: - Arguments
 
-    /// Returns the selection of entries from one vendor or upstream, or from all of a kind.
+    /// Selects the entries from one source, or from all sources of a kind.
     private func selection(
         of source: String
     ) throws(MethodError) -> AnswerCache.Selection {

@@ -12,35 +12,34 @@ package import Upstream
 /// Daemon as the control verbs and metrics see it.
 @ServiceLoop
 package protocol ManagedDaemon: AnyObject {
-    /// Components and counters at this moment; a reload replaces them.
+    /// A reload replaces the state.
     var state: DaemonState { get }
 
-    /// Path of the settings file.
     var settingsFile: String { get }
 
-    /// Log with a variable level; nil if the daemon does not control its log.
+    /// Nil if the daemon does not control its log.
     var log: LogSink? { get }
 
-    /// Reloads the settings file; applies all settings or none.
+    /// Applies all settings or none.
     func reload() async -> ReloadOutcome
 
-    /// Checks the settings file, or another text, like a reload, without changing anything.
+    /// Checks the settings file or another text like a reload.
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
 /// Acceleration as the control verbs and metrics see it.
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Counters and recent queries, up to date after ``collect()``.
+    /// Up to date after ``collect()``.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
 
     var status: AccelerationStatus { get }
 
-    /// Adds the kernel's answers since the last call to counters and recent queries.
+    /// Updates counters and recent queries.
     func collect()
 
-    /// Suspends acceleration while `body` runs, so that workers see every query.
+    /// Suspends acceleration: workers see every query.
     func suspended(while body: () async throws -> Void) async rethrows
 }
 
@@ -65,16 +64,16 @@ package struct DaemonState {
     /// Counters of workers that a reload has ended.
     package var closedWorkers: (queries: QuerySums, hits: LatencySum)
 
-    /// Merged and paired lookups of vendors that a reload has removed.
+    /// Merged lookups of removed vendors.
     package var mergedOfFormerVendors: UInt64
 
     package var network: NetworkEvents
     package var cacheFile: CacheFileState?
 
-    /// First problem of the last reload; nil if the reload succeeded.
+    /// Nil if the last reload succeeded.
     package var reloadProblem: String?
 
-    /// Number of log lines dropped since the start; nil if the program has no ``LogSink``.
+    /// Nil without a ``LogSink``.
     package var droppedLogLines: UInt64?
 
     package var recent: [RecentQueries] {
@@ -124,25 +123,23 @@ package struct DaemonState {
     }
 }
 
-/// Network changes and resumes from system sleep since the start.
+/// Network changes and resumes since the start.
 package struct NetworkEvents {
     package var changes: UInt64 = 0
     package var resumes: UInt64 = 0
 
-    /// Time of the latest event.
     package var latest: Instant?
 
     package init() {}
 }
 
-/// State of the cache snapshot file.
 package struct CacheFileState {
     package let path: String
 
-    /// Age and size of the present file, if known.
+    /// Age and size, if known.
     package var latest: (instant: Instant, entries: UInt64, octets: Int)?
 
-    /// Error of the last access; nil if it succeeded.
+    /// Nil if the last access succeeded.
     package var fault: String?
 
     package init(path: String) { self.path = path }

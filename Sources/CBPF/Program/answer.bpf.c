@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers a query on the loopback device, inside the system call of the client.
+// Answers a query on the loopback device, inside the client's system call.
 //
-// The program supports only the common form of queries (see `QueryView`). It looks up the question
-// in the map of answers and converts the packet into its reply, which continues to the receiving
-// socket. All other packets pass unchanged.
+// Answers only the common form of queries (see `QueryView`). All other packets pass unchanged.
 //
-// The program reads packets directly but writes only by helpers. For a program with direct writes,
-// the kernel would first make every packet of the device writable, and most loopback packets are
-// shared. A helper call costs about a hundred instructions, so there are few. Without CAP_PERFMON,
-// the first write to a stack slot is followed by a speculation barrier, unless a helper has filled
-// the slot: therefore headers are loaded by a helper, and names are read twice instead of copied.
-// `scripts/bpf` compiles this file to `answer.inc`.
+// Writes by helpers: for direct writes, the kernel would make every packet of the device writable, and
+// most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the first write
+// to a stack slot, unless a helper has filled the slot: therefore a helper loads the headers, and names
+// are read twice.
 //
 // Numbers that may be spilled to the stack have 64 bits: the verifier of Linux 6.1 takes shorter
-// ones for partial pointers.
+// numbers for partial pointers.
+//
+// `scripts/bpf` compiles this file to `answer.inc`.
 #include "packet.h"
 
-/// Return values: continue with the next program (TC_ACT_UNSPEC), or accept the packet (TC_ACT_OK).
+/// Next program (TC_ACT_UNSPEC), or accept (TC_ACT_OK).
 enum { PASSED = -1, ANSWERED = 0 };
 
-/// The fields of the kernel structure up to the last one used here.
+/// Up to the last used field.
 struct __sk_buff {
     u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
     u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family;
@@ -37,7 +35,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// A map, or the address of its only element. The loader replaces the placeholder number.
+/// A map, or the address of its only element; the loader replaces the number.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -45,8 +43,7 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// Unrolled steps for numbers from 0 on. Without CAP_PERFMON, the verifier accepts pointer
-/// arithmetic only with constants (Spectre).
+/// Without CAP_PERFMON, the verifier accepts pointer arithmetic only with constants (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -54,19 +51,17 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides the value range of a number from the compiler, so that it emits the bounds checks that the
-/// verifier needs at this point.
+/// Hides a value range from the compiler, which then emits the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Makes the compiler compute a packet pointer at this point: otherwise it merges two pointers into
-/// one with a variable offset, which `TIMES4` avoids.
+/// Computes a packet pointer here: the compiler must not merge two pointers into one with a variable
+/// offset.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Keeps the store to the first of eight stack octets after the stores to the others: the verifier
-/// of Linux 6.1 requires that a spilled number is overwritten completely or not at all.
+/// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that a
+/// spilled number is overwritten completely.
 #define LAST() asm volatile("" : : : "memory")
 
-/// Returns true if this listener has the address and port.
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
     if (listener->port != port || listener->family != family || listener->address[0] != address[0])
         return 0;
@@ -74,7 +69,6 @@ INLINE int is_same(const struct answer_listener *listener, const u32 *address, u
                            listener->address[3] == address[3]);
 }
 
-/// Returns true if a worker listens on the address and port.
 INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 family, u16 port) {
 #define LISTENER(index)                                                                                \
     if ((index) >= state->listener_count)                                                              \
@@ -85,10 +79,9 @@ INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 fam
     return 0;
 }
 
-/// Returns true if the query has an OPT record.
 INLINE int has_opt(const struct tail *tail) { return tail->opt[2] != 0; }
 
-/// Computes the packet pointers again, which a helper call invalidates for the verifier.
+/// Helper calls invalidate packet pointers for the verifier.
 #define FIND_WORDS(why)                                                                                \
     data = (const u8 *)(long)*(volatile u32 *)&skb->data;                                              \
     end = (const u8 *)(long)*(volatile u32 *)&skb->data_end;                                           \
@@ -106,7 +99,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (!families)
         return PASSED;
 
-    // Addresses: headers without options, and senders on this machine only.
+    // Headers without options, and senders on this machine only.
     const u8 *data = (const u8 *)(long)skb->data;
     const u8 *end = (const u8 *)(long)skb->data_end;
     struct frame frame;
@@ -128,7 +121,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // Initialise all of `frame`: the verifier considers the IPv6 branch possible too.
+        // Initialise all of `frame`: for the verifier, the IPv6 branch is possible too.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;
@@ -156,19 +149,17 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (skb->gso_size != 0 || skb->vlan_present || skb->len > 0x1FF)
         return PASSED;
 
-    // The query: one question, and at most an OPT record without options.
+    // One question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // Loopback leaves the checksum of the pseudo-header in this field. Fully computed checksums are
-    // not verified here: such packets pass.
+    // Loopback leaves the checksum of the pseudo-header here. Packets with a complete checksum pass.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
     if ((heads->flags & swap16(0xF800)) != 0 || heads->questions != swap16(1) || heads->answers != 0 ||
         heads->authorities != 0 || (heads->additionals & ~swap16(1)) != 0)
         return PASSED;
-    // The message size gives the length of the name. The name is valid because it equals a known
-    // one.
+    // The name is valid because it equals a known name.
     u64 name_count = skb->len - udp_at - UDP_OCTETS - DNS_OCTETS - 4;
     if (heads->additionals != 0)
         name_count -= ANSWER_OPT_OCTETS;
@@ -192,7 +183,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (tail.class != swap16(1))
         return PASSED;
 
-    // The look-up.
     state = MAP(ANSWER_MAP_STATE);
     const u64 sequence = *(volatile const u64 *)&state->sequence;
     if (sequence & 1)
@@ -210,7 +200,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     hash = answer_hash_step(hash, answer_lower(words[word]), state->secrets[word]);
     TIMES32(HASH)
 hashed:
-    // Of the last, partial word, only the octets of the name.
+    // Without the octets after the name.
     tail.last = answer_lower(tail.last >> 8 >> (56 - 8 * (name_count % 8)));
     hash = answer_hash_step(hash, tail.last, state->secrets[ANSWER_SECRET_OF_LAST]);
     u64 key = answer_hash_end(hash, ANSWER_FOR_ALL);
@@ -258,11 +248,10 @@ compared:;
             return PASSED;
     }
 
-    // Write the answer after the question; the headers stay those of a query until the reply is
-    // known to be valid.
+    // The headers stay those of a query until the reply is known to be valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
-    // Checked here: the verifier of Linux 6.1 forgets the bounds of numbers on the stack.
+    // The verifier of Linux 6.1 forgets the bounds of numbers on the stack.
     HIDE(written);
     if ((int64_t)written > 0 && (written > ANSWER_SECTION_OCTETS + ANSWER_OPT_OCTETS ||
                                  skb_store(skb, question_end, sections, written, 0) != 0))
@@ -297,8 +286,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // All data must be copied before the sequence number is read again: an atomic operation with a
-    // result is a full barrier on every processor.
+    // A full barrier, before the sequence number is read again: an atomic operation with a result.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
@@ -314,7 +302,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // An incremental update: a wrong checksum stays wrong.
+        // Incremental: a wrong checksum stays wrong.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The init process of the virtual machine that `scripts/bpf --kernel` starts. It loads the program
-// and runs it on one query: once with all capabilities, and once with those of the daemon, for
-// which the verifier is strictest. It prints "taken" or an error, and powers off the machine.
+// Init process for `scripts/bpf --kernel`. Runs the program on one query, with all capabilities and
+// with those of the daemon, for which the verifier is strictest. Prints "taken" or an error, and powers
+// off.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>
@@ -17,7 +17,7 @@ enum { HEADERS = 14 + 20 + 8, RECORD = 16, TTL = 6, ROOM = 512 };
 
 static char log_[1 << 20];
 
-/// Drops all capabilities except CAP_NET_ADMIN, CAP_BPF and CAP_SYS_BOOT.
+/// Keeps CAP_NET_ADMIN, CAP_BPF and CAP_SYS_BOOT.
 static int drop_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {
@@ -28,7 +28,7 @@ static int drop_capabilities(void) {
     return (int)syscall(SYS_capset, &header, data);
 }
 
-/// Runs the program on a query that has an answer; returns NULL on success, or the failed item.
+/// Returns NULL on success, or the failed item.
 static const char *fault(void) {
     struct bpf_answering answering;
     bpf_failure failure;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packet layout: headers in network byte order, and the octets at the end of the question.
+// Packet layout: headers in network byte order, and the end of the question.
 #pragma once
 #include "../include/answer.h"
 
@@ -16,7 +16,6 @@ INLINE u32 swap32(u32 number) { return __builtin_bswap32(number); }
 
 enum { ETHERNET = 14, UDP_OCTETS = 8, DNS_OCTETS = 12, TAIL_OCTETS = 8 + 4 + ANSWER_OPT_OCTETS };
 
-/// UDP and DNS headers in network byte order.
 struct heads {
     union {
         struct {
@@ -53,7 +52,7 @@ struct ipv6 {
     };
 } __attribute__((packed, aligned(4)));
 
-/// All headers of a packet; `v4` ends at the same offset as `v6`.
+/// All headers; `v4` ends at the same offset as `v6`.
 struct frame {
     union {
         struct ipv6 v6;
@@ -65,7 +64,7 @@ struct frame {
     struct heads heads;
 } __attribute__((aligned(8)));
 
-/// The last octets of the name (with earlier octets if the name is short) and everything after it.
+/// The last octets of the name, with earlier octets if the name is short, and the rest of the query.
 struct tail {
     u64 last;
     u16 type, class;
@@ -74,7 +73,7 @@ struct tail {
 
 enum { LARGEST_PAYLOAD = 1232, LEAST_LIMIT = 512 };
 
-/// Returns a ones' complement sum of 16-bit words, folded to 16 bits; correct in either byte order.
+/// Ones' complement sum of 16-bit words; correct in either byte order.
 INLINE u16 folded(u64 sum) {
     sum = (sum & 0xFFFFFFFF) + (sum >> 32);
     sum = (sum & 0xFFFF) + (sum >> 16);

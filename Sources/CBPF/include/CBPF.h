@@ -1,37 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loader of the BPF program that answers on loopback. It uses bpf(2) directly: a library for five
-// system calls would be one more dependency of every installation.
+// Loader of the BPF program that answers on loopback.
 #pragma once
 #include "answer.h"
 #include <stddef.h>
 
-/// The maps and the program; descriptors, or -1.
+/// Descriptors, or -1.
 struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
 
-    /// Mapped memory: the state, written by the daemon, and the hit counters, read by the daemon.
+    /// Mapped: state for the daemon to write, hit counters for the daemon to read.
     struct answer_state *state;
     uint64_t *hits;
     uint32_t entries;
 };
 
-/// The failed item for error messages, such as "the BPF program".
+/// Failed item, such as "the BPF program".
 typedef const char *bpf_failure;
 
 /// Creates maps for at most `entries` answers and loads the program.
 ///
-/// Returns 0, or a negated errno with `failure` set; then everything is released. `log` receives
-/// the log of the verifier if the kernel rejects the program, otherwise an empty string.
+/// Returns 0, or a negated errno with `failure` set. `log` receives the log of the verifier, or is
+/// empty.
 int bpf_answering_open(struct bpf_answering *answering, uint32_t entries, bpf_failure *failure,
                        char *log, uint32_t log_octets);
 
-/// Unmaps and closes everything.
 void bpf_answering_close(struct bpf_answering *answering);
 
-/// Attaches the program to the ingress of the device for as long as the returned descriptor is
-/// open. The kernel detaches the program when the process ends in any way.
+/// Attaches the program to the ingress of the device until the returned descriptor is closed.
 ///
 /// Returns a negated errno on failure: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
@@ -41,38 +38,35 @@ int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
 ///
-/// The caller sets all fixed fields of `answer`; this function fills in name, TTL offsets and
-/// sections. The name is in wire form. `ttl_offsets` count from the start of a message.
+/// The caller sets the fixed fields of `answer`. `name` is in wire form; TTL offsets count from the
+/// start of a message.
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Removes an answer; returns -ENOENT if it does not exist.
+/// Returns -ENOENT if the answer does not exist.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// Begins and ends a batch of changes; in between, the program does not use the answers.
+/// In between, the program does not use the answers.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 
-/// Sets the families of the clients that the program answers.
 void bpf_answering_families(struct answer_state *state, uint32_t families);
 
-/// Returns the hit count of a slot.
 uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot);
 
-/// Runs the program on one Ethernet frame as if received, and replaces the frame by the result; the
-/// buffer has `room` octets.
+/// Runs the program on one Ethernet frame, in a buffer of `room` octets.
 ///
-/// Returns the size of the result, 0 if the program passes the frame, or a negated errno.
+/// Returns the size of the resulting frame, 0 if the frame passes, or a negated errno.
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 
-/// Sets the `ANSWER_SECRETS` secrets of the keys; call before any answer is added.
+/// Call before any answer is added.
 void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
 
-/// Returns the key of an answer; `name` is in wire form.
+/// `name` is in wire form.
 uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
                            uint16_t type, uint8_t variant);
 
-/// Sets the addresses of the workers, at most `ANSWER_LISTENERS`; call between `begin` and `end`.
+/// At most `ANSWER_LISTENERS` addresses of workers; call between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,
                           uint32_t count);

@@ -4,27 +4,26 @@
 #pragma once
 #include <stdint.h>
 
-/// Limits of the program; workers answer everything larger.
+/// Workers answer everything larger.
 enum {
     ANSWER_NAME_OCTETS = 256,
     ANSWER_SECTION_OCTETS = 500,
     ANSWER_TTLS = 16,
     ANSWER_LISTENERS = 16,
 
-    /// Size of an OPT record without options.
+    /// OPT record without options.
     ANSWER_OPT_OCTETS = 11,
 
-    /// Size of the buffer for name, sections and OPT record. With this size, an element of the map
-    /// (an answer and the header that the kernel adds) fills whole cache lines, so every answer
-    /// starts on a cache line.
+    /// Name, sections and OPT record. A map element, with the header of the kernel, fills whole cache
+    /// lines.
     ANSWER_OCTETS = 768,
 
-    /// Secrets of the key: one for each full word of a name, then these two.
+    /// One for each full word of a name, then these two.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// Values of `AnswerVariant`: the DO and CD bits, or all clients.
+    /// `AnswerVariant`: the DO and CD bits, or all clients.
     ANSWER_FOR_ALL = 0xFF,
 
     /// Bits of `answer_state.families`.
@@ -32,45 +31,43 @@ enum {
     ANSWER_IPV6 = 2
 };
 
-/// The maps, in the order of their placeholders in the program.
+/// In the order of the placeholders in the program.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
-/// An address on which a worker listens.
 struct answer_listener {
-    /// In network byte order; IPv4 uses the first word.
+    /// Network byte order; IPv4 uses the first word.
     uint32_t address[4];
 
-    /// In network byte order.
+    /// Network byte order.
     uint16_t port;
 
     /// 4 or 6.
     uint16_t family;
 };
 
-/// Global state: one element, which the daemon has mapped and writes.
+/// One element, which the daemon has mapped and writes.
 struct answer_state {
-    /// Families of the clients that are answered; 0 disables all replies.
+    /// Answered address families; 0 disables all replies.
     uint32_t families;
     uint32_t listener_count;
 
     /// Odd while the daemon changes answers; different after each change.
     ///
-    /// The kernel replaces an element atomically, but may reuse the memory of the old one while
-    /// another processor still reads it.
+    /// The kernel may reuse the memory of a replaced element while another processor reads it.
     uint64_t sequence;
 
-    /// The secrets of the keys, set once before any answer is added.
+    /// Set before any answer is added.
     uint64_t secrets[ANSWER_SECRETS];
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
-/// An answer: everything after the question, and its validity.
+/// Everything after the question, and its validity.
 struct answer {
-    /// Start of the TTLs and end of use, in nanoseconds of CLOCK_BOOTTIME.
+    /// TTLs start, use ends: nanoseconds of CLOCK_BOOTTIME.
     uint64_t stored_at;
     uint64_t ends_at;
 
-    /// Index of the counter in the map of hits.
+    /// Index in the map of hits.
     uint32_t slot;
     uint16_t type;
     uint8_t variant;
@@ -80,21 +77,20 @@ struct answer {
     uint16_t flags;
     uint16_t section_count;
 
-    /// Record counts of the three sections; none exceeds the maximum number of TTLs.
+    /// Records of the three sections; at most the maximum number of TTLs.
     uint8_t counts[3];
     uint8_t ttl_count;
 
-    /// Offsets of the TTLs in the sections.
+    /// In the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// The name in lower-case wire form, padded with 0 to `answer_words`; the sections; and the OPT
-    /// record for clients with EDNS, without DO.
+    /// Name in lower-case wire form, padded with 0 to `answer_words`; sections; OPT record without DO.
     ///
-    /// With this order, a typical answer needs two cache lines.
+    /// In this order, a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
-/// Returns eight octets with `A` to `Z` mapped to lower case (RFC 4343).
+/// Maps `A` to `Z` to lower case (RFC 4343).
 static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octets) {
     const uint64_t seven = octets & 0x7F7F7F7F7F7F7F7FULL;
     const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
@@ -102,17 +98,16 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Returns the number of words of a name; the last word has at least one unused octet.
+/// The last word of a name has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
-/// Adds eight octets and the secret of their position to the key of an answer.
+/// Adds eight octets and the secret of their position.
 ///
-/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Two questions
-/// chosen without knowledge of the secrets have equal keys with probability at most 2^-32. In that
-/// case one copy replaces the other, and a worker answers the other question. `NameHash` is
-/// independent of this hash.
+/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Without the secrets,
+/// two chosen questions have equal keys with probability at most 2^-32. Then one copy replaces the
+/// other, and a worker answers the other question.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {
@@ -121,13 +116,12 @@ static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t 
     return state + low * high;
 }
 
-/// Returns the initial state of the hash.
 static inline __attribute__((always_inline)) uint64_t
 answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count) {
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// Returns the key of the answer for clients with the DO and CD bits of `variant`.
+/// Key for clients with the DO and CD bits of `variant`.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

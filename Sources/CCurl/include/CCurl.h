@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed inline functions for the variadic set and get calls of libcurl, which Swift cannot call.
+// Typed functions for the variadic calls of libcurl, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
 
-/// Receives a part of a header or body; any return value other than the full count aborts the
-/// transfer.
+/// Receives a part of a header or body; a result other than the full count aborts the transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
 static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -29,7 +28,7 @@ static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Sets the callbacks that open and close the sockets of a handle.
+/// Callbacks that open and close sockets.
 static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocket_callback open,
                                                       curl_closesocket_callback close,
                                                       void *owner) {
@@ -39,14 +38,14 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
-/// Sets the callback for each new TLS context (`SSL_CTX`).
+/// Called for each new `SSL_CTX`.
 static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value,
                                                   void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, owner);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 
-/// Sets a request body of `count` octets, which libcurl copies.
+/// libcurl copies the body.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, octets);

@@ -2,13 +2,12 @@
 //
 // Batches of datagrams: recvmmsg(2), sendmmsg(2).
 //
-// This header includes no system header: its declarations would become part of this module and hide
-// those of the Glibc module of Swift.
+// Includes no system header: its declarations would hide those of the Glibc module of Swift.
 #pragma once
 #include <stddef.h>
 
-/// Equivalent of `struct mmsghdr`, which <sys/socket.h> declares only with _GNU_SOURCE; datagrams.c
-/// asserts the same layout.
+/// `struct mmsghdr`, which <sys/socket.h> declares only with _GNU_SOURCE; datagrams.c asserts the
+/// layout.
 struct datagram_header {
     void *name;
     unsigned int name_octets;
@@ -21,28 +20,27 @@ struct datagram_header {
     unsigned int octets;
 };
 
-/// Receives 1 to `count` datagrams; blocks only for the first one.
+/// Receives 1 to `count` datagrams; blocks only for the first.
 ///
-/// `flags` as for recvmmsg(2). Returns the number of datagrams, or a negated errno.
+/// Returns the number of datagrams, or a negated errno.
 int datagrams_receive(int fd, struct datagram_header *headers, unsigned int count, int flags);
 
-/// Sends `count` datagrams. Returns the number sent, or a negated errno if none was sent.
+/// Returns the number of sent datagrams, or a negated errno for none.
 int datagrams_send(int fd, struct datagram_header *headers, unsigned int count);
 
-/// Enables the report of the destination address of datagrams, which becomes the source of the
-/// reply. Returns 0 or a negated errno.
+/// Enables the report of the destination address. Returns 0 or a negated errno.
 int datagrams_report_destination(int fd, int is_ipv6);
 
-/// Disables fragmentation and path MTU discovery, so that forged "too big" messages have no effect
-/// (RFC 9715 §3.1). Returns 0 or a negated errno.
+/// Disables fragmentation and path MTU discovery: forged "too big" messages have no effect (RFC 9715
+/// §3.1). Returns 0 or a negated errno.
 int datagrams_never_fragment(int fd, int is_ipv6);
 
-/// Sets the receive and send buffer sizes, beyond the system limit if permitted. Returns the
-/// receive buffer size in octets as the kernel counts it.
+/// Sets the socket buffer sizes, beyond the system limit if permitted. Returns the receive buffer size
+/// as the kernel counts it.
 int datagrams_raise_buffers(int fd, int octets);
 
-/// Closes the socket and keeps its number in use by /dev/null, so that no other file can get it.
-/// Returns 0 or a negated errno; after an error the socket is still open.
+/// Closes the socket; its descriptor then refers to /dev/null. Returns 0 or a negated errno; after an error
+/// the socket is still open.
 int datagrams_replace_with_null(int fd);
 
 /// Returns 1 if a datagram is in the socket's buffer, 0 otherwise.
@@ -51,5 +49,5 @@ int datagrams_are_unread(int fd);
 /// Returns the number of processors available to this process, at least 1.
 int processors_allowed(void);
 
-/// Size in octets of the control data for one packet-info message of either family.
+/// Control data for one packet-info message of either family.
 enum { DATAGRAM_CONTROL_OCTETS = 64 };

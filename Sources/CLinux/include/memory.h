@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Memory hints to the processor.
 #pragma once
 
-/// Prefetches the cache line at `address` without waiting; the address need not be valid.
+/// Does not wait; the address need not be valid.
 static inline void memory_prefetch(const void *address) { __builtin_prefetch(address); }

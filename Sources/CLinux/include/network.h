@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Network and clock events of the kernel: rtnetlink(7), timerfd_create(2).
-//
-// On failure, functions return -1 and set errno.
+// Network and clock events: rtnetlink(7), timerfd_create(2). Functions return -1 and set errno on
+// failure.
 #pragma once
 #include <stdint.h>
 
-/// Constants of rtnetlink messages; network.c asserts the values of the kernel.
+/// network.c asserts the values of the kernel.
 enum {
     ROUTE_NEW_LINK = 16,
     ROUTE_DELETED_LINK = 17,
@@ -49,17 +48,17 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// Opens a socket for events of links, addresses and default routes.
+/// Events of links, addresses and default routes.
 ///
-/// A kernel filter drops other routes: a router may have a million of them.
+/// A filter drops other routes: a router may have a million.
 int linux_route_events(void);
 
-/// Opens a socket for requests to the kernel.
+/// Socket for requests to the kernel.
 int linux_route_requests(void);
 
-/// Creates a timer that never expires but becomes readable when the wall clock is set or the
-/// machine resumes from sleep; read(2) then fails with ECANCELED and re-arms it.
+/// Timer that is readable when the wall clock is set or the machine resumes; read(2) then fails with
+/// ECANCELED and re-arms the timer.
 int linux_clock_changes(void);
 
-/// Returns 1 if the wall clock is synchronised, for example by NTP, 0 if not, and -1 if unknown.
+/// 1 if the wall clock is synchronised, 0 if not, -1 if unknown.
 int linux_clock_is_synchronised(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Printer of trees as JSON; plain scalars have the types of YAML 1.2.
+/// Prints trees as JSON; plain scalars have the types of YAML 1.2.
 enum JSONText {
-    /// Maximum length of a line, unless a single value is longer.
+    /// Exceeded only by a single value.
     static let width = 100
 
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
@@ -42,7 +42,7 @@ enum JSONText {
         }
     }
 
-    /// Quotes a text without control characters.
+    /// Requires a text without control characters.
     private static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
@@ -51,7 +51,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Tree in which scalars that need no quotes are plain, and therefore typed.
+    /// Marks scalars that need no quotes as plain.
     var typed: YAMLNode {
         var copy = self
         switch content {
@@ -68,7 +68,7 @@ extension YAMLNode {
         return copy
     }
 
-    /// JSON literal of a plain scalar by the core schema of YAML 1.2; nil for a string.
+    /// Literal by the core schema of YAML 1.2; nil for a string.
     fileprivate var literal: String? {
         guard case .scalar(let text, plain: true) = content else { return nil }
         switch text {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SettingsManual {
-    /// The options as sections of the manual page httpdnsd.yaml(5), in the language mdoc(7).
+    /// Option sections of the manual page httpdnsd.yaml(5), in mdoc(7).
     package static var pageText: String {
         let entries = Settings.table.explain(Settings())
         let sections = entries.filter { !$0.isValue }.flatMap(section)
@@ -24,7 +24,6 @@ extension SettingsManual {
         }
     }
 
-    /// Tagged list of options.
     private static func list(_ entries: [Entry]) -> [String] {
         guard !entries.isEmpty else { return [] }
         let items = entries.flatMap { entry -> [String] in
@@ -39,7 +38,7 @@ extension SettingsManual {
         return [".Bl -tag -width Ds"] + items + [".El"]
     }
 
-    /// Running text with one sentence per line, as mdoc(7) recommends.
+    /// One sentence per line, as mdoc(7) recommends.
     private static func text(_ text: String) -> [String] {
         let paragraphs = text.split(separator: "\n").map { paragraph in
             paragraph.replacing("\\", with: "\\e").replacing(". ", with: ".\n")
@@ -49,7 +48,6 @@ extension SettingsManual {
         return Array(paragraphs.joined(separator: [".Pp"]))
     }
 
-    /// Returns the line with text between backquotes in bold.
     private static func bold(_ line: Substring) -> String {
         let parts = line.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { $0.offset % 2 == 1 ? "\\fB\($0.element)\\fR" : $0.element }
@@ -65,7 +63,7 @@ extension SettingsManual.Entry {
         }
     }
 
-    /// Entry for the list of top-level options, which refers to the section.
+    /// Entry of the top-level list, which refers to the section.
     fileprivate var summary: SettingsManual.Entry {
         guard !isValue else { return self }
         var summary = self

@@ -4,7 +4,7 @@
 ///
 /// Options without a default are commented out.
 package enum SettingsManual {
-    /// Text of the manual, which is the file `config/httpdnsd.yaml`.
+    /// Content of `config/httpdnsd.yaml`.
     package static var text: String {
         let entries = Settings.table.explain(Settings())
         let lines =
@@ -18,14 +18,13 @@ package enum SettingsManual {
 
         var doc = ""
 
-        /// Kind and default of the value.
         var facts: String?
 
         var form: Form
 
         var isRequired = false
 
-        /// JSON Schema of the value; unused for sections and lists of entries.
+        /// Unused for sections and lists.
         var schema = YAMLNode.map([])
 
         /// Nil if the default depends on other options or is absent.
@@ -33,10 +32,9 @@ package enum SettingsManual {
     }
 
     indirect enum Form: Sendable {
-        /// Value: the default, except inside of an example.
+        /// The default, except inside an example.
         case value(YAMLNode)
 
-        /// An example; the option has no default.
         case example(YAMLNode)
 
         case section([Entry])
@@ -47,7 +45,6 @@ package enum SettingsManual {
         case list(live: YAMLNode, [Entry])
     }
 
-    /// Commented-out example of a named entry.
     struct Example: Sendable {
         var name: String
 
@@ -56,7 +53,7 @@ package enum SettingsManual {
         /// Options that this example describes.
         var entries: [Entry]
 
-        /// All options, including those that another example describes.
+        /// Includes options that another example describes.
         var allEntries: [Entry]
     }
 
@@ -146,7 +143,7 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// Effective settings as a settings file; secrets are printed as their sources.
+    /// Effective settings as a settings file; secrets are printed as sources.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"

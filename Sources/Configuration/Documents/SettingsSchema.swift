@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON Schema of the settings, with which editors validate and explain options.
+/// JSON Schema of the settings, for editors.
 ///
-/// Derived from the same tables as the manual. `--check` also checks ranges of durations and sizes,
-/// references to names, conflicts of options, and secrets.
+/// Only `--check` also checks ranges of durations and sizes, references, conflicts and secrets.
 package enum SettingsSchema {
-    /// Text of the schema, which is the file `config/httpdnsd.schema.json`.
+    /// Content of `config/httpdnsd.schema.json`.
     package static var text: String {
         let head = YAMLNode.map([
             ("$schema", .text("http://json-schema.org/draft-07/schema#")),
@@ -16,7 +15,6 @@ package enum SettingsSchema {
         return JSONText.lines(joined(head, settings)).joined(separator: "\n") + "\n"
     }
 
-    /// Returns the schema of a section.
     private static func object(of entries: [SettingsManual.Entry]) -> YAMLNode {
         object(
             entries.filter { !$0.doc.isEmpty }.map { ($0.name, schema(of: $0)) },
@@ -36,7 +34,7 @@ package enum SettingsSchema {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section with facts accepts `off`, and `on` if none of its options is required.
+        // A section with facts accepts `off`, and `on` if no option is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
@@ -81,7 +79,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Integer in `range`, or string that matches `pattern`.
+    /// Integer, or string that matches `pattern`.
     static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
         .map(
             [
@@ -92,8 +90,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Enumeration; words that YAML 1.2 reads as numbers or booleans, such as `1.1`, need no
-    /// quotes.
+    /// Words such as `1.1`, numbers in YAML 1.2, may lack quotes.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -111,7 +108,6 @@ extension SettingsSchema {
         )
     }
 
-    /// Mapping with known keys.
     static func object(_ properties: [(String, YAMLNode)], required: [String] = []) -> YAMLNode {
         .map(
             [
@@ -121,12 +117,11 @@ extension SettingsSchema {
         )
     }
 
-    /// Mapping with arbitrary keys.
     static func map(of value: YAMLNode) -> YAMLNode {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// Value that matches one of `forms`; `true` and `false` are constants.
+    /// `true` and `false` are constants.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Printer of trees in a form that `YAMLReader` reads back.
+/// Prints trees in a form that `YAMLReader` reads back.
 enum YAMLPrinter {
-    /// Maximum length of a line, unless a single value is longer.
+    /// Exceeded only by a single value.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -57,7 +57,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if the value is printed on one line with `room` characters left.
+    /// Returns true if the value fits on one line of `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .refused: true
@@ -68,7 +68,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if `text` needs no quotes, even for YAML readers that guess types.
+    /// Returns true if `text` needs no quotes, even for YAML 1.1 readers.
     static func isPlain(_ text: String) -> Bool {
         let words = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"]
         guard !text.isEmpty, !words.contains(text.lowercased()) else { return false }
@@ -85,7 +85,7 @@ extension YAMLNode {
         }
     }
 
-    /// Quotes a text without control characters.
+    /// Requires a text without control characters.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for character in text.unicodeScalars {

@@ -2,18 +2,16 @@
 import Glibc
 import HTTPDNS
 
-/// Open regular file; its checks and its content concern the same file.
+/// Open regular file; checks and content concern the same file.
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
 
     let mode: mode_t
 
-    /// True if only root, or the group root, can read the file.
-    ///
-    /// The service cannot read such a file, because it runs as its own user.
+    /// True if only root, or the group root, can read the file; the service cannot.
     let isOnlyForRoot: Bool
 
-    /// Opens `path` for reading; does not block, even on a pipe without a writer.
+    /// Opens `path` for reading; does not block on a pipe.
     package init(_ path: String) throws(FileError) {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -37,10 +35,10 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The content may be a secret: no other copy stays in memory.
+    /// Reads the content, possibly a secret; leaves no other copy in memory, as a reallocation
+    /// would.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
-        // A reallocation would leave copies behind.
         octets.reserveCapacity(min(limit, 16_384))
         var chunk = [UInt8](repeating: 0, count: 16_384)
         defer { chunk.wipe() }
@@ -58,7 +56,6 @@ package struct RegularFile: ~Copyable {
 
 /// Reason why a file could not be read.
 package enum FileError: Error, Hashable {
-    /// System call failed with this `errno`.
     case system(CInt)
 
     case notRegular(Kind)
@@ -70,7 +67,7 @@ package enum FileError: Error, Hashable {
 
     case tooMany(limit: Int)
 
-    /// The type of a file that is not regular.
+    /// Type of a file that is not regular.
     package enum Kind: Hashable {
         case directory, pipe, other
 
@@ -83,7 +80,7 @@ package enum FileError: Error, Hashable {
         }
     }
 
-    /// Message that follows the path of the file.
+    /// Message to print after the path.
     package var reason: String {
         switch self {
         case .system(let code):

@@ -2,7 +2,7 @@
 internal import Control
 
 extension Settings {
-    /// Checks that routes name existing vendors and upstreams, and that no domain has two routes.
+    /// Checks that vendors and upstreams exist, and that no domain has two routes.
     func checkRoutes(_ reading: inout SettingsReading) {
         var owners: [DomainPattern: YAMLPlace] = [:]
         let vendorNames = Set(vendors.map(\.name))
@@ -64,7 +64,7 @@ extension Settings {
         }
     }
 
-    /// Checks that each exception is below a domain of the route, and is not one of its domains.
+    /// Each exception must be below a domain of the route.
     private func checkExceptions(
         of route: RouteSettings,
         _ path: String,
@@ -82,7 +82,7 @@ extension Settings {
         }
     }
 
-    /// Checks that the route has vendors or upstreams, and vendors for `fallback: none`.
+    /// Requires vendors or upstreams, and vendors for `fallback: none`.
     private func checkAnswerers(
         of route: RouteSettings,
         _ path: String,

@@ -30,7 +30,7 @@ extension Settings {
         }
     }
 
-    /// Checks that the upstream has an address, which is not a listen address of httpdnsd.
+    /// Requires an address that is not a listen address.
     private func checkAddresses(
         of upstream: UpstreamSettings,
         _ path: String,
@@ -89,7 +89,7 @@ extension Settings {
         )
     }
 
-    /// Returns the listen address that receives what is sent to `other`; nil if none.
+    /// Returns the listen address that receives queries to `other`; nil if none.
     private func listener(
         receiving other: SocketAddress,
         _ environment: SettingsEnvironment

@@ -56,7 +56,7 @@ extension Settings {
 // MARK: - Answers
 
 extension Settings {
-    /// Requires that some names can be resolved, and warns if names without a route cannot.
+    /// Requires that some names can be resolved; warns if names without a route cannot.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
         guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
             !reading.isDamaged("routes"),
@@ -105,7 +105,7 @@ extension Settings {
         )
     }
 
-    /// Warns if all users may connect to the control socket; `ControlAccess` says what they may do.
+    /// Warns if all users may connect to the control socket; see `ControlAccess`.
     private func checkControl(_ reading: inout SettingsReading) {
         guard control.mode & 0o002 != 0 else { return }
         reading.warn(

@@ -2,24 +2,23 @@
 
 /// Difference between two versions of the settings.
 package struct SettingsChange: Sendable, Hashable {
-    /// The kind of the difference.
     package enum Kind: String, Sendable, Hashable {
         case added, removed, changed
 
-        /// The values of a secret are never shown.
+        /// Change of a secret, without values.
         case secret
     }
 
     package let kind: Kind
 
-    /// Path of the option, with names for entries and the first domain for routes: `cache.size`,
+    /// Path with names for entries and the first domain for routes, such as
     /// `vendors.tencent.timeout`, `routes.example.com.vendors`.
     package let path: String
 
-    /// Old value in one line of YAML; nil if there was none, and for a secret.
+    /// YAML; nil if there was none, and for a secret.
     package let old: String?
 
-    /// New value in one line of YAML; nil if there is none, and for a secret.
+    /// YAML; nil if there is none, and for a secret.
     package let new: String?
 
     package init(_ path: String, from old: String?, to new: String?) {
@@ -29,7 +28,7 @@ package struct SettingsChange: Sendable, Hashable {
         self.new = new
     }
 
-    /// Makes a change of the value of a secret; its source is unchanged.
+    /// Makes a change of a secret's value.
     package init(secret path: String) {
         kind = .secret
         self.path = path
@@ -39,7 +38,7 @@ package struct SettingsChange: Sendable, Hashable {
 }
 
 extension Settings {
-    /// Returns the differences between the effective values, in the order of the manual.
+    /// Returns the differences between effective values, in the order of the manual.
     ///
     /// An explicit default, a comment, or another order of routes is not a difference.
     package func changes(to new: Settings) -> [SettingsChange] {
@@ -69,10 +68,10 @@ extension Settings {
 struct TreeComparison {
     private(set) var changes: [SettingsChange] = []
 
-    /// Number of compared values and list items, for tests.
+    /// Compared values and list items, for tests.
     private(set) var steps = 0
 
-    /// Records the differences; the work is linear in the size of the values.
+    /// Records the differences in linear time.
     mutating func compare(_ old: YAMLNode?, _ new: YAMLNode?, at path: String) {
         steps += 1
         switch (old?.content, new?.content) {
@@ -91,7 +90,6 @@ struct TreeComparison {
     }
 
     private mutating func comparePairs(_ old: [YAMLPair], _ new: [YAMLPair], at path: String) {
-        // Most mappings have the same keys in the same order.
         guard old.count != new.count || !zip(old, new).allSatisfy({ $0.key == $1.key }) else {
             for (before, now) in zip(old, new) {
                 compare(before.value, now.value, at: path.isEmpty ? now.key : "\(path).\(now.key)")
@@ -156,7 +154,7 @@ struct TreeComparison {
 }
 
 extension YAMLNode {
-    /// Name of a list entry: its `name`, or its first domain.
+    /// The `name` of a list entry, or its first domain.
     fileprivate var entryName: String? {
         if let name = self["name"]?.scalar { return name }
         guard case .sequence(let domains) = self["domains"]?.content else { return nil }
@@ -169,7 +167,7 @@ extension YAMLNode {
 extension RouteSettings {
     /// Removes equal routes at the same position, counted from either end.
     ///
-    /// A comparison of printed routes takes 12 µs each, and most of 100,000 routes are unchanged.
+    /// Printing and comparing takes 12 µs per route; most of 100,000 routes are unchanged.
     static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
         let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
         old.removeLast(last)
@@ -190,7 +188,7 @@ extension RouteSettings {
 }
 
 extension VendorSettings {
-    /// Returns true if all values except the place in the file are equal.
+    /// Returns true if all values except the place are equal.
     package func hasSameValues(as other: VendorSettings) -> Bool {
         var other = other
         other.place = place
@@ -199,12 +197,12 @@ extension VendorSettings {
 
     /// Returns true if cached answers stay valid: same account and same client subnet.
     ///
-    /// A new value of a secret from the same source is still the same account.
+    /// A new secret from the same source belongs to the same account.
     package func givesSameAnswers(as other: VendorSettings) -> Bool {
         name == other.name && answerValues == other.answerValues
     }
 
-    /// The values that determine answers, as text without values of secrets.
+    /// Values that determine answers, without secrets.
     package var answerValues: String {
         let standard = VendorSettings(name: name, place: place)
         var values = self
@@ -224,7 +222,7 @@ extension VendorSettings {
 }
 
 extension UpstreamSettings {
-    /// Returns true if servers and protocol are equal; `only` is ignored.
+    /// Returns true if servers and protocol are equal; ignores `only`.
     package func hasSameServers(as other: UpstreamSettings) -> Bool {
         var other = other
         other.place = place

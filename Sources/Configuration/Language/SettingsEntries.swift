@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Entry of a list in the settings: a route or an upstream.
+/// A route or an upstream in the settings.
 protocol SettingsEntry: Sendable {
     static var table: SettingsTable<Self> { get }
 
@@ -10,17 +10,15 @@ protocol SettingsEntry: Sendable {
     var name: String { get }
 }
 
-/// Named entry in a mapping of the settings, with options that depend on its kind: a vendor.
+/// Named entry with options that depend on its kind: a vendor.
 protocol SettingsNamedEntry: Sendable {
-    /// Returns the options of the entry at `node`.
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns the reason why `node` of a later file cannot extend this entry; nil if it can.
+    /// Returns why a later file cannot extend this entry with `node`; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
-    /// One entry of each kind, for the manual.
     static var examples: [SettingsManual.Example] { get }
 
     init(name: String, place: SettingsPlace)
@@ -31,7 +29,7 @@ protocol SettingsNamedEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// Makes an option that is a mapping of named entries; a later file extends existing entries.
+    /// Makes a mapping of named entries; a later file extends existing entries.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -90,10 +88,10 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option that is a list of entries; a later file appends to the list.
+    /// Makes a list of entries, to which a later file appends.
     ///
-    /// An empty list removes the entries of earlier files. An entry with an existing name extends
-    /// that entry. `live` entries are active in the manual.
+    /// An empty list removes earlier entries. An entry with an existing name extends that entry.
+    /// `live` entries are active in the manual.
     static func list<Entry: SettingsEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,

@@ -4,16 +4,16 @@ package import Net
 
 /// Properties of the process that the settings depend on.
 package struct SettingsEnvironment: Sendable {
-    /// `$CREDENTIALS_DIRECTORY`: directory of systemd credentials.
+    /// `$CREDENTIALS_DIRECTORY` of systemd.
     package var credentialsDirectory: String?
 
-    /// True if missing credentials are only warnings, for a check outside of the unit.
+    /// True outside of the unit: missing credentials are only warnings.
     package var passesOverCredentials = false
 
-    /// True if libcurl supports HTTP/3; nil to query the installed libcurl.
+    /// True if libcurl supports HTTP/3; nil to query libcurl.
     package var hasHTTP3: Bool?
 
-    /// Returns true if an address belongs to this machine.
+    /// Returns true for an address of this machine.
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
     /// Returns true if a path is a directory or inaccessible.
@@ -33,7 +33,6 @@ package struct SettingsEnvironment: Sendable {
         self.mayBeDirectory = mayBeDirectory
     }
 
-    /// The environment of this process.
     package static var process: SettingsEnvironment {
         // SAFETY: nothing in this program changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
@@ -47,7 +46,7 @@ package struct SettingsEnvironment: Sendable {
         )
     }
 
-    /// The environment of a check by an administrator, which also looks for directories on disk.
+    /// Environment of a check, which also looks for directories on disk.
     package static var check: SettingsEnvironment {
         var environment = process
         environment.passesOverCredentials = true
@@ -62,7 +61,7 @@ package struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// The first of `$STATE_DIRECTORY`: state directory of the systemd unit.
+    /// State directory of the systemd unit: first of `$STATE_DIRECTORY`.
     package static var stateDirectory: String? {
         // SAFETY: as above.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
@@ -77,20 +76,20 @@ struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// True if the secret is a credential, and the process has none.
+    /// The secret is a credential, and the process has none.
     var isUnavailable = false
 
-    /// True if the reason is the content of the file or its length.
+    /// The reason is the content or length of the file.
     var describesContent = false
 }
 
 // MARK: - Secrets
 
 extension SettingsEnvironment {
-    /// Maximum length of a secret in octets; real ones have 8 to 64.
+    /// In octets; real secrets have 8 to 64.
     static let maximumSecretOctets = 4096
 
-    /// Reads a secret without the newline at its end.
+    /// Reads a secret without its final newline.
     func secret(from source: SecretSetting.Source) throws(SecretError) -> SecretSetting {
         let path: String
         switch source {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Settings file or drop-in.
 struct SettingsFile: Sendable {
-    /// Path on the command line, or path of the drop-in below it.
+    /// Path on the command line, or path of the drop-in.
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// True if a service with its own user cannot read the file.
+    /// A service with its own user cannot read the file.
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {
@@ -63,11 +62,10 @@ struct SettingsFile: Sendable {
 extension SettingsFile {
     static let directorySuffix = ".d"
 
-    /// Suffix of drop-ins; other files and hidden files are ignored.
+    /// Other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// Reads the drop-ins of `file`, in the byte order of their names; the directory may be
-    /// missing.
+    /// Reads the drop-ins of `file` in byte order; the directory may be missing.
     static func dropIns(of file: String) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]

@@ -14,7 +14,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// IP address with an optional port; port 0 means the default port of the protocol.
+    /// IP address; port 0 means the default port of the protocol.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -51,7 +51,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// Reads an IP address with an optional port; a host name gives a hint.
+    /// A host name gives a hint.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
@@ -73,7 +73,7 @@ extension SettingsKind where Value == IPPrefix {
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // A common mistake: host bits are set.
+                // Set host bits are a common mistake.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),
@@ -90,7 +90,6 @@ extension SettingsKind where Value == IPPrefix {
 }
 
 extension SettingsKind where Value == DomainPattern {
-    /// Domain pattern; see `DomainPattern.Form`.
     static var domain: SettingsKind {
         .scalar(
             "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
@@ -155,7 +154,7 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Names of vendors or upstreams; checks look for their definitions.
+    /// Checks look for the definitions.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

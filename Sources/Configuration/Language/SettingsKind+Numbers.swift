@@ -6,21 +6,21 @@ private struct Unit {
     /// Multiple of the smallest unit.
     let factor: Int
 
-    /// Other spellings, which are refused with a hint.
+    /// Refused spellings, which give a hint.
     let otherNames: [String]
 }
 
-/// Reader and printer of whole numbers with a unit.
+/// Whole numbers with a unit.
 private struct Scale: Sendable {
     /// Largest first.
     let units: [Unit]
 
-    /// Unit in the hint for a number without one.
+    /// Unit in the hint for a number without a unit.
     let proposed: String
 
     let hasBareZero: Bool
 
-    /// Durations, in milliseconds.
+    /// In milliseconds.
     static let time = Scale(
         units: [
             Unit(name: "d", factor: 86_400_000, otherNames: ["day", "days"]),
@@ -33,7 +33,7 @@ private struct Scale: Sendable {
         hasBareZero: true
     )
 
-    /// Sizes, in octets.
+    /// In octets.
     static let size = Scale(
         units: [
             Unit(name: "GiB", factor: 1 << 30, otherNames: ["g", "gb"]),
@@ -45,7 +45,6 @@ private struct Scale: Sendable {
         hasBareZero: false
     )
 
-    /// Reads a number with a unit, and returns it in the smallest unit.
     func read(_ text: String) throws(Mismatch) -> Int {
         let digits = text.prefix { ("0"..."9").contains($0) }
         let rest = text.dropFirst(digits.count).drop { $0 == " " }
@@ -61,7 +60,6 @@ private struct Scale: Sendable {
             let meant = units.first { $0.name.lowercased() == word || $0.otherNames.contains(word) }
             throw Mismatch(hint: meant.map { "did you mean `\(digits.prefix(20))\($0.name)`?" })
         }
-        // An overflow is outside of every range.
         let (value, overflow) = (Int(digits) ?? .max).multipliedReportingOverflow(by: unit.factor)
         return overflow ? .max : value
     }
@@ -79,7 +77,7 @@ private struct Scale: Sendable {
 // MARK: - Kinds
 
 extension SettingsKind where Value == Duration {
-    /// Durations with a unit: `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
+    /// `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
     static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
         let first = Scale.time.write(range.lowerBound.milliseconds)
         let last = Scale.time.write(range.upperBound.milliseconds)
@@ -100,7 +98,7 @@ extension SettingsKind where Value == Duration {
 }
 
 extension SettingsKind where Value == Int {
-    /// Sizes in octets with a unit: `512KiB`, `64MiB`, `1GiB`, `100B`.
+    /// `512KiB`, `64MiB`, `1GiB`, `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
@@ -115,7 +113,6 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Decimal numbers without sign or unit.
     static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             range.upperBound == .max
@@ -132,7 +129,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Percentages: `75%`, which needs no quotes in YAML.
+    /// `75%`, which needs no quotes in YAML.
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a percentage from \(range.lowerBound)% to \(range.upperBound)%",
@@ -149,7 +146,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Permission bits in octal, such as `0660`.
+    /// Octal permission bits, such as `0660`.
     static var mode: SettingsKind {
         .scalar(
             "permissions in octal such as \"0660\"",
@@ -192,7 +189,7 @@ extension SettingsKind where Value == Bool {
 }
 
 extension Duration {
-    /// Whole milliseconds: the settings have no finer durations.
+    /// The settings have no finer durations.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)

@@ -3,7 +3,7 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// Secret with a further check; an error from `complaint` must not quote the secret.
+    /// `complaint` must not quote the secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -21,9 +21,9 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// Secret, given as `{file: PATH}` or `{credential: NAME}`, which is read immediately.
+    /// `{file: PATH}` or `{credential: NAME}`; read immediately.
     ///
-    /// Messages never quote an invalid value: it may be the secret itself.
+    /// Messages never quote an invalid value, which may be the secret.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(

@@ -55,7 +55,7 @@ extension SettingsKind where Value == JSONSettings.Address {
 // MARK: - Calls
 
 extension SettingsKind where Value == HTTPVersion {
-    /// HTTP version that the installed libcurl supports.
+    /// Versions that the installed libcurl supports.
     static var httpVersion: SettingsKind {
         let any = choice()
         return SettingsKind(
@@ -82,7 +82,6 @@ extension SettingsKind where Value == HTTPVersion {
 }
 
 extension SettingsKind where Value == SocketAddress {
-    /// URL of an HTTP proxy.
     static var proxy: SettingsKind {
         .scalar(
             "the URL of an HTTP proxy by its IP address, such as http://192.0.2.1:3128",
@@ -111,7 +110,7 @@ extension SettingsKind where Value == SocketAddress {
 }
 
 extension SettingsKind where Value == [String: String] {
-    /// Mapping of request parameters; `complaint` returns an error message or nil.
+    /// Request parameters; `complaint` returns an error message or nil.
     static func parameters(
         _ complaint: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> SettingsKind {

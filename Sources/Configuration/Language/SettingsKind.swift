@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Kind of value of an option: reading, printing and description.
+/// Kind of value: reading, printing and description.
 struct SettingsKind<Value: Sendable>: Sendable {
-    /// Description for messages: `a duration from 100ms to 1m`.
+    /// For messages: `a duration from 100ms to 1m`.
     let expected: String
 
-    /// Reads a value, or reports an error and returns nil.
+    /// Reports an error and returns nil for an invalid value.
     let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
 
-    /// Returns the printed value, which `read` accepts.
+    /// Prints a form that `read` accepts.
     let write: @Sendable (Value) -> YAMLNode
 
-    /// Accepts everything that `read` accepts, and as little else as possible.
+    /// Accepts little more than `read`.
     var schema = SettingsSchema.string()
 }
 
-/// Reason why a text is not a valid value.
 struct Mismatch: Error {
-    /// Error message; nil if the text is simply of another kind.
+    /// Nil if the text is of another kind.
     var message: String?
 
     var hint: String?
@@ -56,7 +55,7 @@ extension SettingsKind {
         )
     }
 
-    /// List of values of one kind; each invalid item is reported and left out.
+    /// Invalid items are reported and left out.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -101,7 +100,7 @@ extension SettingsKind {
         )
     }
 
-    /// Words of an enumeration; `aliases` are refused with the right word as hint.
+    /// `aliases` are refused with the right word as hint.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ranges of options.
 enum SettingsLimits {
     /// Items of a list without a limit of its own.
     static let items = 100_000
@@ -27,7 +26,7 @@ enum SettingsLimits {
 
     static let upstreamsPerRoute = 0...16
 
-    /// Time limit of one server; a client gets its answer within 5 s.
+    /// Timeout of one server; a client gets its answer within 5 s.
     static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
 
     static let retries = 1...100
@@ -36,7 +35,7 @@ enum SettingsLimits {
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
 
-    /// Maximum lifetime of a server list from a vendor.
+    /// Lifetime of a vendor's server list.
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
 
     static let concurrentCalls = 1...128
@@ -48,13 +47,13 @@ enum SettingsLimits {
 
     static let callsPerDay = 1...1_000_000_000
 
-    /// Parameters of custom resolution, whose total length is limited, too.
+    /// Custom parameters; their total length is limited, too.
     static let parameters = 0...100
 
     /// In octets.
     static let cacheSize = (1 << 20)...(64 << 30)
 
-    /// RFC 2181 §8 allows 68 years, which is too long in practice.
+    /// RFC 2181 §8 allows 68 years, too long in practice.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
 
     /// RFC 2308 §5 proposes at most three hours.
@@ -69,7 +68,6 @@ enum SettingsLimits {
     /// RFC 8767 §4 recommends 30 s, and requires more than 0.
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
-    /// Percentage of the TTL.
     static let prefetchAt = 50...95
 
     /// Vendor lookups per minute.
@@ -82,12 +80,12 @@ enum SettingsLimits {
 
     static let hostAddresses = 1...64
 
-    /// Limited because the queried name is compared with every probe.
+    /// Each queried name is compared with every probe.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Limited because each answer is compared with every exception.
+    /// Each answer is compared with every exception.
     static let rebindingExceptions = 0...1000
 
     /// In octets: `PATH_MAX` without its NUL.

@@ -5,41 +5,40 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
     /// Path on the command line, or path of a drop-in.
     package var file: String
 
-    /// Line, or 0 for a setting that is not from a file.
+    /// 0 for a setting that is not from a file.
     package var line: Int
 
-    /// Column in Unicode scalars.
+    /// In Unicode scalars.
     package var column: Int
 
-    /// Makes a place; without arguments, the place of a setting that is not from a file.
+    /// Makes a place; by default, without a file.
     package init(file: String = "", line: Int = 0, column: Int = 0) {
         self.file = file
         self.line = line
         self.column = column
     }
 
-    /// The form `file:line`.
+    /// `file:line`.
     package var description: String { "\(file):\(line)" }
 }
 
 /// Error or warning about a settings file.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
-    /// Path on the command line, or path of a drop-in.
+    /// Path, as in `SettingsPlace`.
     package var file: String
 
-    /// Line, counted from 1, or 0 for the whole file.
+    /// Counted from 1; 0 for the whole file.
     package var line: Int
 
-    /// Column in Unicode scalars, counted from 1, or 0 for the whole file.
+    /// In Unicode scalars, from 1; 0 for the whole file.
     package var column: Int
 
-    /// Error message; never contains the value of a secret.
     package var message: String
 
-    /// Hint for a correction, such as "did you mean `listen`?".
+    /// Correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    /// True if the message or the hint depends on the content of a secret's file.
+    /// The message or hint depends on the content of a secret's file.
     package var describesSecret = false
 
     package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
@@ -50,19 +49,17 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// The form `file:line:column: message (hint)`, on one line.
+    /// `file:line:column: message (hint)`, on one line.
     package var description: String {
         let place = line == 0 ? file : "\(file):\(line):\(column)"
         return "\(place): \(message)" + (hint.map { " (\($0))" } ?? "")
     }
 }
 
-/// All errors of the settings files, in the order of files and lines.
+/// All errors of the settings files, in order.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// At least one error.
     package var problems: [SettingsProblem]
 
-    /// Warnings about the same files.
     package var warnings: [SettingsProblem] = []
 
     package init(problems: [SettingsProblem], warnings: [SettingsProblem] = []) {
@@ -70,7 +67,7 @@ package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertibl
         self.warnings = warnings
     }
 
-    /// Errors, one per line.
+    /// One error per line.
     package var description: String {
         problems.map(\.description).joined(separator: "\n")
     }

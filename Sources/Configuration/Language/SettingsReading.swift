@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of reading the settings: errors, warnings, and places of values.
+/// Errors, warnings, and places of values.
 struct SettingsReading {
-    /// Maximum number of recorded errors, and of recorded warnings.
+    /// Limit of errors, and of warnings.
     static let maximumProblems = 100
 
     let files: [String]
@@ -14,13 +14,13 @@ struct SettingsReading {
 
     private var furtherProblems = 0
 
-    /// Vendors and upstreams that are defined but could not be read.
+    /// Defined vendors and upstreams that could not be read.
     var leftOut: Set<String> = []
 
-    /// Places of values by path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// Places by path, such as `routes[0].domains[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Paths of values that could not be fully read; checks that need them are skipped.
+    /// Values that are not fully read; checks that need these values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -29,9 +29,7 @@ struct SettingsReading {
     }
 }
 
-/// Name of an option, in messages and in checks.
 struct SettingsKey: Sendable {
-    /// Name in messages: `routes.domains`.
     var shown = ""
 
     /// Path in checks: `routes[0].domains`.
@@ -59,13 +57,12 @@ extension SettingsReading {
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// Returns true if the files contain the option at `path`, valid or not.
+    /// True also for an invalid option.
     func has(_ path: String) -> Bool { places[path] != nil }
 
-    /// Returns true if the option at `path` could not be fully read.
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Removes the records below `key`, because a later file removes these values.
+    /// A later file replaces the records below `key`.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -78,12 +75,12 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// Returns the reference from `place` to another place: `on line 3`, or `at /etc/….yaml:3`.
+    /// `on line 3`, or `at /etc/….yaml:3`.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Returns the place of the value at `path`; the start if the files do not contain it.
+    /// The start if the files do not contain the value.
     func place(of path: String) -> YAMLPlace { places[path] ?? .start }
 }
 
@@ -112,7 +109,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong kind, unless the YAML reader has already refused it.
+    /// Reports a value of the wrong kind, unless already refused.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

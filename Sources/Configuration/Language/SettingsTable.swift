@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Options of one section of the settings, in the order of the manual.
+/// Options of one section, in the order of the manual.
 ///
-/// Parsing, checks, the manual, the JSON Schema and the printed settings are derived from this
-/// table. The default of an option is the value in a fresh `Owner`.
+/// The default of an option is its value in a fresh `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
     let options: [SettingsOption<Owner>]
 
-    /// Error messages for keys of other sections, by key; each follows the name of the key.
+    /// Messages for keys of other sections, printed after the key.
     var misplacedKeys: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -19,26 +18,23 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     }
 }
 
-/// Row of the table: name, key path, kind and description of an option.
 struct SettingsOption<Owner: Sendable>: Sendable {
     let name: String
 
     var isRequired = false
 
-    /// Reads the value of the pair into the owner, or reports an error.
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
 
-    /// Returns the printed value.
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// Returns the manual entry, with the values of the owner as defaults.
+    /// The owner's values are the defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads `node` into `owner`, over the values of earlier files; reports all errors.
+    /// Later files overwrite the values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -111,9 +107,8 @@ extension SettingsOption {
     ///
     /// - Parameters:
     ///   - standard: the default in words, if it depends on other options.
-    ///   - example: the value in the manual, if the default is not instructive.
-    ///   - joining: combines the values of an earlier and a later file; by default, the later one
-    ///     wins.
+    ///   - example: for the manual, if the default is not instructive.
+    ///   - joining: combines the values of two files; by default, the later value wins.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
@@ -151,7 +146,7 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option without a default value; `standard` describes the meaning of nil.
+    /// Makes an option without a default; `standard` describes nil.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -208,11 +203,9 @@ extension SettingsOption {
         )
     }
 
-    /// Makes a section that `off` switches off; `on` means the section with its defaults.
+    /// Makes a section that accepts `on` and `off`.
     ///
-    /// - Parameters:
-    ///   - fresh: the section with its defaults.
-    ///   - isOn: true if the section is on when the file does not contain it.
+    /// - Parameter isOn: for files without the section.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,
@@ -251,7 +244,6 @@ extension SettingsOption {
         )
     }
 
-    /// Makes an option that is not read.
     static func unread(_ name: String) -> SettingsOption {
         SettingsOption(
             name: name,

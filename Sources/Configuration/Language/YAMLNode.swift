@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Place in a YAML text; lines and columns (in Unicode scalars) count from 1.
+/// Place in a YAML text; line and column (in Unicode scalars) count from 1.
 struct YAMLPlace: Sendable, Hashable, Comparable {
     /// Index of the file, from 0.
     var file = 0
@@ -23,12 +23,12 @@ struct YAMLNode: Sendable {
     var place = YAMLPlace.start
 
     enum Content: Sendable {
-        /// `plain` if the text is written without quotes.
+        /// `plain` without quotes.
         case scalar(String, plain: Bool)
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Refused value, whose error was already reported.
+        /// The error was reported.
         case refused
     }
 }
@@ -39,7 +39,6 @@ struct YAMLPair: Sendable {
     var value: YAMLNode
 }
 
-/// Error in a YAML text.
 struct YAMLComplaint: Sendable, Hashable, Error {
     var place: YAMLPlace
     var message: String
@@ -49,12 +48,12 @@ struct YAMLComplaint: Sendable, Hashable, Error {
 // MARK: - Making
 
 extension YAMLNode {
-    /// Makes a scalar that is printed with quotes if necessary.
+    /// Printed with quotes if necessary.
     static func text(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: false))
     }
 
-    /// Makes a scalar that is printed without quotes, such as a boolean.
+    /// Printed without quotes, such as a boolean.
     static func word(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: true))
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import CYAML
 
-/// Event parser of libyaml; no other type accesses its memory.
+/// Event parser, the only user of libyaml's memory.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
     struct Event {
         var kind: Kind
         var place: YAMLPlace
 
-        /// True if the value has an anchor (`&name`).
+        /// `&name`.
         var isAnchored = false
 
-        /// True if the value has a tag (`!name`).
+        /// `!name`.
         var isTagged = false
 
         enum Kind {
@@ -20,7 +20,6 @@ import CYAML
             case sequenceStart
             case mappingStart
 
-            /// End of a sequence or mapping.
             case collectionEnd
             case alias
             case streamEnd
@@ -30,7 +29,7 @@ import CYAML
         }
     }
 
-    /// Contains a pointer to itself, and must not move.
+    /// Must not move: contains a pointer to itself.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
     /// The parser reads this copy in place.
@@ -38,7 +37,7 @@ import CYAML
 
     private let text: YAMLText
 
-    /// Starts to parse; traps if there is no memory.
+    /// Traps if there is no memory.
     init(_ text: YAMLText) {
         self.text = text
         // SAFETY: both allocations live until `deinit`, which deletes the parser before its input;
@@ -60,7 +59,7 @@ import CYAML
         unsafe input.deallocate()
     }
 
-    /// Returns the next event; must not be called again after `streamEnd` or an error.
+    /// Must not be called after `streamEnd` or an error.
     mutating func next() throws(YAMLComplaint) -> Event {
         // SAFETY: the parser is initialised; on success it fills `event`, which is deleted once,
         // after everything was copied out of it.
@@ -72,7 +71,7 @@ import CYAML
         return copy
     }
 
-    /// Returns the error of libyaml, whose messages contain no input.
+    /// Messages of libyaml contain no input.
     private func syntaxError() -> YAMLComplaint {
         // SAFETY: after a failed step the parser holds static C strings, or none.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
@@ -139,7 +138,7 @@ import CYAML
 }
 
 extension YAMLPlace {
-    /// Converts a mark, which counts from 0.
+    /// libyaml counts from 0.
     fileprivate init(_ mark: yaml_mark_t) {
         self.init(line: mark.line + 1, column: mark.column + 1)
     }

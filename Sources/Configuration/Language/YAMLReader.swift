@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Builds the tree of a YAML text, and refuses YAML features that settings do not need.
+/// Builds the tree of a YAML text.
 ///
-/// Anchors, aliases, tags, keys that are not plain text, duplicate keys and a second document are
-/// errors. Without aliases, a text cannot expand in memory. A syntax error ends the reading.
+/// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Without
+/// aliases, a text cannot expand in memory.
 struct YAMLReader {
-    /// Maximum length of a text, in octets (16 MiB): 100,000 routes of one line each take 10 MB.
+    /// In octets; 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20
 
-    /// Maximum nesting depth; the settings need 5.
+    /// The settings need 5.
     static let maximumDepth = 16
 
-    /// Nil if the text is empty or could not be parsed to its end.
+    /// Nil if the text is empty or has a syntax error.
     private(set) var root: YAMLNode?
 
-    /// In the order of the text.
     private(set) var complaints: [YAMLComplaint] = []
 
     /// Makes a reader of a file that could not be read.
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
-    /// Reads `octets` of the file with the index `file`.
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets) {
         do throws(YAMLComplaint) {
             guard octets.count <= limit else {
@@ -81,7 +79,7 @@ extension YAMLReader {
         var node = YAMLNode(content: .refused, place: event.place)
         switch event.kind {
         case .scalar(let text, let plain):
-            // Escapes such as `"\0"` produce characters that the checked text does not contain.
+            // Escapes such as `"\0"` produce characters that are not in the text.
             if text.unicodeScalars.contains(where: Self.isControl) {
                 complain(event.place, "a value must not contain newlines or control characters")
             } else {
@@ -115,7 +113,7 @@ extension YAMLReader {
         return node
     }
 
-    /// Returns true for control characters (category Cc), 10 times faster than the Unicode tables.
+    /// Category Cc; 10 times faster than the Unicode tables.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
@@ -167,7 +165,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// Text for a message, truncated to 64 characters.
+    /// Text for a message, at most 64 characters.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text with checked characters, ready for the parser.
+/// Text with checked characters.
 ///
-/// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as line ends, but editors do
-/// not: they would disagree on line numbers. Control characters would reach logs and terminals. All
-/// of these are refused.
+/// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as line ends, editors do not.
+/// Control characters would reach logs and terminals. All these are refused.
 struct YAMLText {
     /// Without byte order mark.
     let octets: ArraySlice<UInt8>
 
-    /// Last place in the text: behind its last character, or on its last newline.
+    /// Behind the last character, or on the last newline.
     let end: YAMLPlace
 
-    /// Checks `octets` of the file with the index `file`.
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         self.octets = octets.starts(with: mark) ? octets.dropFirst(mark.count) : octets[...]
@@ -49,7 +47,7 @@ struct YAMLText {
         self.end = place.column == 1 ? end : place
     }
 
-    /// Returns the place with the index of the file; moves it to the end if it is behind the text.
+    /// Moves a place behind the text to its end.
     func clamp(_ place: YAMLPlace) -> YAMLPlace {
         min(YAMLPlace(file: end.file, line: place.line, column: place.column), end)
     }

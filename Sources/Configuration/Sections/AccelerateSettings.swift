@@ -2,10 +2,9 @@
 
 /// Settings of the BPF program that answers queries in the kernel.
 package struct AccelerateSettings: Sendable, Equatable {
-    /// Queries over loopback.
     package var loopback = Loopback.auto
 
-    /// Maximum answers in the kernel; each takes 1 KiB of kernel memory.
+    /// 1 KiB of kernel memory each.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {

@@ -6,13 +6,11 @@ package struct AnswerSettings: Sendable, Equatable {
     /// HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
-    /// Handling of AAAA queries.
     package var aaaa = AAAA.keep
 
-    /// Order of the addresses in an answer.
     package var order = Order.asReceived
 
-    /// Names and ports measured for `fastest`; empty: all names of vendors, port 443.
+    /// Names to measure for `fastest`; empty: all names of vendors, port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {
@@ -20,7 +18,6 @@ package struct AnswerSettings: Sendable, Equatable {
         case rotate, fastest
     }
 
-    /// Names to measure, and the TCP port.
     package struct Probe: Sendable, Equatable {
         package var domain: DomainPattern
         package var port: UInt16
@@ -44,10 +41,10 @@ package struct AnswerSettings: Sendable, Equatable {
 
 /// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
-    /// True if private addresses are removed from upstreams' answers.
+    /// Removes private addresses from upstreams' answers.
     package var protect = false
 
-    /// Names that may resolve to private addresses.
+    /// May have private addresses.
     package var except: [DomainPattern] = []
 
     package init() {}

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Size, TTL limits, stale answers, prefetch and snapshot of the cache.
+/// Size, TTL limits, stale answers, prefetch and snapshot.
 package struct CacheSettings: Sendable, Equatable {
     /// In octets.
     package var size = 64 << 20
 
-    /// Lower limit for TTLs of positive answers.
+    /// Limit for positive answers.
     package var minimumTTL = Duration.zero
 
-    /// Upper limit for TTLs of positive answers.
+    /// Limit for positive answers.
     package var maximumTTL = Duration.seconds(86_400)
 
-    /// Limits for the lifetime of negative answers.
     package var negativeTTL = NegativeTTL()
 
-    /// File that preserves the cache across restarts.
     package var snapshot = SnapshotSetting.automatic
 
-    /// Nil if stale answers are never served.
+    /// Nil: off.
     package var stale: Stale? = Stale()
 
-    /// Nil if answers are not refreshed before they expire.
+    /// Nil: off.
     package var prefetch: Prefetch? = Prefetch()
 
-    /// Limits for the lifetime of negative answers (RFC 2308 §5).
+    /// Lifetime of negative answers (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)
@@ -37,24 +35,22 @@ package struct CacheSettings: Sendable, Equatable {
         /// Time after expiry during which an answer may be served.
         package var window = Duration.seconds(86_400)
 
-        /// Time that a client waits for a fresh answer.
+        /// Waiting time of a client.
         package var after = Duration.milliseconds(300)
 
-        /// TTL of records in a stale answer.
         package var ttl = Duration.seconds(30)
 
         package init() {}
     }
 
-    /// Refresh of answers before they expire.
     package struct Prefetch: Sendable, Equatable {
-        /// Percentage of the TTL after which a query triggers a refresh.
+        /// Percentage of the TTL.
         package var at = 75
 
         /// Vendor lookups per minute.
         package var budgetPerMinute = 60
 
-        /// Names to resolve at startup and to refresh always.
+        /// Resolved at startup and always refreshed.
         package var names: [Name] = []
 
         package init() {}

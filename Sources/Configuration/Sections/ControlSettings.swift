@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Logging
 
-/// Settings of the control socket, which `httpdnsctl` uses.
+/// Settings of the control socket.
 package struct ControlSettings: Sendable, Equatable {
-    /// Path of the Unix socket.
     package var socket = "/run/httpdnsd/control.sock"
 
-    /// Permission bits of the socket.
     package var mode = 0o660
 
-    /// Group that owns the socket.
+    /// Owner of the socket.
     package var group = "httpdns"
 
     package init() {}
@@ -20,15 +18,12 @@ package enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
 
-/// Settings of the log.
 package struct LogSettings: Sendable, Equatable {
-    /// Minimum level of logged messages.
     package var level = Logger.Level.info
 
-    /// Line format on standard error; the journal gets fields.
+    /// On standard error; the journal gets fields.
     package var format = LogFormat.text
 
-    /// True if every query is logged.
     package var queries = false
 
     package init() {}

@@ -3,15 +3,14 @@ package import DNSWire
 
 /// Pattern of names.
 package struct DomainPattern: Sendable, Hashable {
-    /// Form of a pattern.
     package enum Form: Sendable, Hashable {
-        /// `example.com`: the domain and all names below it.
+        /// `example.com`, with all names below.
         case suffix
 
-        /// `=example.com`: only this name.
+        /// `=example.com`.
         case exact
 
-        /// `*.example.com`: all names below the domain, without the domain.
+        /// `*.example.com`: names below the domain only.
         case below
     }
 
@@ -56,7 +55,7 @@ extension DomainPattern: CustomStringConvertible {
         }
     }
 
-    /// Reads a domain name in ASCII (RFC 1035 §2.3.4).
+    /// ASCII (RFC 1035 §2.3.4).
     private static func domain(_ text: Substring) throws(Mismatch) -> Name {
         if text.utf8.contains(UInt8(ascii: "*")) {
             throw Mismatch(
@@ -76,7 +75,7 @@ extension DomainPattern: CustomStringConvertible {
         return name
     }
 
-    /// Returns the reverse zone of a network, truncated to whole labels.
+    /// Truncated to whole labels.
     private static func reverseZone(of ip: IPAddress, in text: String) -> String {
         let labels = Name(reverseOf: ip).text.split(separator: ".")
         let isIPv4 = labels.count == 6
@@ -86,13 +85,12 @@ extension DomainPattern: CustomStringConvertible {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint if the text is not a domain, but for example a URL or a network.
+    /// Returns a hint for a URL, a network or another mistake.
     ///
-    /// The DNS allows any octet in a name, but a route for such a name would match no query. An
-    /// intended octet can be written as `\DDD`. A slash occurs in names of delegated reverse zones,
-    /// such as `0/25.2.0.192.in-addr.arpa`.
+    /// The DNS allows any octet in a name, and `\DDD` expresses an intended octet. Delegated
+    /// reverse zones have a slash: `0/25.2.0.192.in-addr.arpa`.
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // Most domains are plain host names, found 10 times faster than with the Unicode tables.
+        // 10 times faster than the Unicode tables.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -134,7 +132,7 @@ extension DomainPattern: CustomStringConvertible {
         return nil
     }
 
-    /// Returns the hint for a port, or for a prefix such as `domain:` in rules of other programs.
+    /// A port, or a prefix such as `domain:` in other programs.
     private static func hint(before prefix: Substring, after rest: Substring) -> String {
         guard rest.contains(where: { !$0.isNumber }) else {
             return "remove the port: `\(String(prefix).shortened)`"
@@ -151,7 +149,7 @@ extension DomainPattern: CustomStringConvertible {
 // MARK: - Sets of names
 
 extension DomainPattern {
-    /// Returns true if one of `patterns` matches every name that this pattern matches.
+    /// Returns true if one of `patterns` matches every name of this pattern.
     ///
     /// The cost depends on the number of labels only.
     func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
@@ -178,7 +176,7 @@ extension DomainPattern {
 // MARK: - Literals
 
 extension DomainPattern {
-    /// Makes a pattern from a literal in this program; traps if it is invalid.
+    /// Traps if the literal is invalid.
     package init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal)

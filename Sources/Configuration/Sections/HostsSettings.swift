@@ -3,13 +3,11 @@ package import DNSWire
 
 /// Local names and addresses.
 package struct HostsSettings: Sendable, Equatable {
-    /// Files in the format of hosts(5), in order of preference.
+    /// Format of hosts(5), in order of preference.
     package var files = ["/etc/hosts"]
 
-    /// Records in the settings.
     package var records: [Record] = []
 
-    /// Name and its addresses.
     package struct Record: Sendable, Equatable {
         package var name: Name
         package var addresses: [IPAddress]
@@ -95,7 +93,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
         )
     }
 
-    /// Reads the name of a record; `localhost` is refused.
+    /// Refuses `localhost`.
     private static func hostName(
         _ pair: YAMLPair,
         _ key: SettingsKey,

@@ -3,13 +3,11 @@ package import Net
 
 /// Settings of the Prometheus metrics.
 package struct MetricsSettings: Sendable, Equatable {
-    /// Addresses and paths to serve metrics on.
     package var listen: [MetricsPlace] = []
 
-    /// Permission bits of the Unix sockets.
+    /// Mode of the Unix sockets.
     package var mode = 0o660
 
-    /// Group that owns the Unix sockets.
     package var group = "httpdns"
 
     package init() {}
@@ -24,7 +22,7 @@ package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     /// Port 0 means any free port.
     static let standardPort: UInt16 = 9353
 
-    /// True for port 0: the system chooses a port, so equal entries do not conflict.
+    /// Port 0: equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
@@ -98,7 +96,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// List; a single value needs no brackets, and `expected` describes it in messages.
+    /// A single value needs no brackets.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

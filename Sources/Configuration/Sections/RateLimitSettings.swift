@@ -2,7 +2,7 @@
 
 /// Limit on UDP responses to clients on other machines.
 package struct RateLimitSettings: Sendable, Equatable {
-    /// Answered queries per second for each IPv4 address or IPv6 /64.
+    /// Limit for each IPv4 address or IPv6 /64.
     package var queriesPerSecond = 1000
 
     package init() {}

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sources that answer the names of some domains.
+/// Sources for the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
-    /// Place in the file, as shown by `httpdnsctl explain`.
     package var place: SettingsPlace
 
-    /// Names that the route covers; the most specific match of all routes wins.
+    /// The most specific match of all routes wins.
     package var domains: [DomainPattern] = []
 
-    /// Names below these domains that the route does not cover.
+    /// Names below `domains`, not covered.
     package var except: [DomainPattern] = []
 
     /// Vendors for A and AAAA queries, in order.
     package var vendors: [String] = []
 
-    /// Source to use if no vendor has an answer.
+    /// Source if no vendor has an answer.
     package var fallback = Fallback.upstream
 
-    /// Upstreams in order; empty for the general ones.
+    /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
-    /// Handling of private addresses in answers of vendors.
+    /// Private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if stale answers may be served, subject to `cache.stale`.
+    /// Subject to `cache.stale`.
     package var stale = true
 
-    /// Source to use if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// A and AAAA answers come only from vendors.
+        /// Only vendors answer A and AAAA.
         case none
     }
 
-    /// Handling of private addresses (RFC 1918, RFC 4193, also v4-mapped).
+    /// RFC 1918, RFC 4193, also v4-mapped.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package import HTTPDNS
 
-/// Token or key, and its place.
+/// Token or key, and its source.
 package struct SecretSetting: Sendable {
     /// Printed instead of the value.
     package let source: Source
 
-    /// Value without the newline at its end.
+    /// Without the final newline.
     package let value: Secret
 
-    /// Place of a secret; a literal in the settings is refused.
+    /// Source of a secret.
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`: a file that other users cannot read.
+        /// `{file: PATH}`, unreadable for other users.
         case file(String)
 
-        /// `{credential: NAME}`: a file in `$CREDENTIALS_DIRECTORY`, provided by systemd.
+        /// `{credential: NAME}` in `$CREDENTIALS_DIRECTORY`.
         case credential(String)
     }
 
@@ -35,6 +35,6 @@ extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, 
     package var description: String { "\(value)" }
     package var debugDescription: String { description }
 
-    /// Empty, so that `dump` does not show the value.
+    /// Empty: `dump` must not show the value.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,33 +2,28 @@
 package import DNSWire
 package import Net
 
-/// Contents of the settings files, with defaults for absent options.
+/// Contents of the settings files, with defaults.
 package struct Settings: Sendable, Equatable {
-    /// Listen addresses, for UDP and TCP.
+    /// Addresses for UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// True if the files do not contain `listen`; the machine may then lack a default address.
+    /// The machine may lack a default address.
     package var listenMark = DefaultMark(isDefault: true)
 
-    /// Networks whose clients may send queries; other clients get REFUSED.
+    /// Networks of clients; other clients get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// UDP limit for clients on other machines; nil for no limit.
+    /// Limit for clients on other machines; nil for no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
-    /// Threads that answer queries from the cache.
     package var workers = WorkerCount.automatic
 
-    /// Acceleration by the kernel (BPF).
     package var accelerate = AccelerateSettings()
 
-    /// Vendor accounts, in the order of the file.
     package var vendors: [VendorSettings] = []
 
-    /// Routes, in the order of the file.
     package var routes: [RouteSettings] = []
 
-    /// Upstream resolvers, in order of preference.
     package var upstreams: [UpstreamSettings] = []
 
     package var hosts = HostsSettings()
@@ -39,23 +34,22 @@ package struct Settings: Sendable, Equatable {
     package var metrics = MetricsSettings()
     package var log = LogSettings()
 
-    /// Warnings in the order of the files and lines.
     package var warnings: [SettingsProblem] = []
 
-    /// Default settings, which cannot answer queries without routes or upstreams.
+    /// Makes the defaults, which cannot answer queries.
     package init() {}
 }
 
-/// Flag outside of the value of the settings: all marks compare equal.
+/// Flag that does not count in comparisons: all marks are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
-/// Threads that answer queries from the cache, per listen address.
+/// Number of UDP workers per listen address.
 package enum WorkerCount: Sendable, Hashable {
-    /// One thread per CPU core that the process may use.
+    /// One per available CPU core.
     case automatic
     case fixed(Int)
 }
@@ -63,7 +57,7 @@ package enum WorkerCount: Sendable, Hashable {
 // MARK: - Reading
 
 extension Settings {
-    /// Reads a file, its drop-ins and the secrets that they refer to; reports all errors.
+    /// Reads a file, its drop-ins and their secrets; reports all errors.
     package static func load(
         file: String,
         environment: SettingsEnvironment = .process
@@ -85,7 +79,7 @@ extension Settings {
         )
     }
 
-    /// Reads a text and the secrets that it refers to; reports all errors.
+    /// Reads a text and its secrets; reports all errors.
     package init(
         parsing text: String,
         fileName: String,
@@ -94,7 +88,7 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads the octets of a file, which may be invalid UTF-8; reports all errors.
+    /// Reads octets, possibly invalid UTF-8; reports all errors.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -104,7 +98,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads `files` in order; a later file overrides and extends the earlier ones.
+    /// A later file overrides and extends the earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -125,7 +119,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // A text parsed to its end is checked, even if it has errors.
+            // Only a syntax error ends the text early.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)

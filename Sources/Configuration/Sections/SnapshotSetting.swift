@@ -2,15 +2,14 @@
 
 /// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// `cache.snapshot` in the state directory of the systemd unit, if there is one.
+    /// File in the state directory of the systemd unit, if there is one.
     case automatic
 
     case off
 
-    /// An absolute path.
     case file(String)
 
-    /// Returns the path of the snapshot; nil for no snapshot.
+    /// Returns the path; nil for no snapshot.
     package func path(in stateDirectory: String?) -> String? {
         switch self {
         case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }

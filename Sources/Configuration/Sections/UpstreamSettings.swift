@@ -4,28 +4,24 @@ package import Net
 
 /// Resolver for queries that no vendor answers.
 package struct UpstreamSettings: Sendable, Equatable {
-    /// Name in routes, logs and counters.
     package var name: String
 
-    /// Place in the file.
     package var place: SettingsPlace
 
-    /// Protocol, host and port.
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
-    /// IP addresses as written; port 0 means the port of `url`.
+    /// Port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
-    /// PEM file of trusted CA certificates; nil for the system's trust store.
+    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
     /// True if only routes that name this upstream use it.
     package var only = false
 
-    /// True if clients may get the AD flag of answers that this upstream validated.
+    /// Clients may get the AD flag.
     package var validates = false
 
-    /// Time limit for one answer.
     package var timeout = Duration.seconds(2)
 
     init(name: String, place: SettingsPlace) {
@@ -33,14 +29,14 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.place = place
     }
 
-    /// Makes an upstream that is not in a file.
+    /// Makes an upstream that is not from a file.
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// Server addresses with ports; not empty in checked settings.
+    /// With ports; not empty in checked settings.
     package var servers: [SocketAddress] {
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in

@@ -7,19 +7,19 @@ package import Net
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
     /// Protocols of upstreams.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// Plain DNS over UDP, and over TCP if an answer is truncated (RFC 1035 §4.2).
+        /// Plain DNS over UDP, and over TCP if truncated (RFC 1035 §4.2).
         case udp
 
-        /// Plain DNS over TCP (RFC 7766).
+        /// RFC 7766.
         case tcp
 
-        /// DNS over TLS (RFC 7858).
+        /// RFC 7858.
         case tls
 
-        /// DNS over HTTPS (RFC 8484).
+        /// RFC 8484.
         case https
 
-        /// True if the protocol authenticates the server and encrypts queries and answers.
+        /// Authenticates and encrypts.
         package var isProtected: Bool { self == .tls || self == .https }
 
         var defaultPort: UInt16 {
@@ -33,21 +33,21 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Host name or IP address without brackets, which the certificate must match.
+    /// Name or address in the certificate, without brackets.
     package let host: String
 
-    /// Port of the URL, or default port of the scheme.
+    /// Default port if the URL has none.
     package let port: UInt16
 
-    /// Path and query of an https URL; empty for others.
+    /// With query; empty except for https.
     package let path: String
 
-    /// Server address, if the host is an IP address.
+    /// Nil if the host is a name.
     package var address: SocketAddress? {
         SocketAddress(host.contains(":") ? "[\(host)]" : host, defaultPort: port)
     }
 
-    /// True if answers can be read and forged on the way.
+    /// Answers can be read and forged in transit.
     package var isUnprotected: Bool { !scheme.isProtected }
 
     /// The URL without a default port.
@@ -57,7 +57,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Makes a URL from a literal in this program; traps if it is invalid.
+    /// Traps if the literal is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")
@@ -73,7 +73,7 @@ extension UpstreamURL {
     /// In octets.
     private static let maximumOctets = 1024
 
-    /// Reads `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, with an optional `:PORT`.
+    /// `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, with an optional `:PORT`.
     init(reading text: String) throws(Mismatch) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, text.utf8.count <= Self.maximumOctets, !text.contains("\\") else {
@@ -146,7 +146,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // The URI template of RFC 8484 §4.1, with its variable for GET.
+        // URI template of RFC 8484 §4.1, with its variable for GET.
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

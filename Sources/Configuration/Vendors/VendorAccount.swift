@@ -4,13 +4,12 @@ package import Net
 
 /// Options, checks and protocol of one kind of vendor.
 ///
-/// Each kind has a file `VendorTables+….swift`; the vendor's API is in the module `HTTPDNS`. A new
-/// vendor needs these two files, a case of `VendorKind` and a case of `VendorSettings.Account`.
+/// A new vendor needs a file `VendorTables+….swift`, an API in the module `HTTPDNS`, and a case of
+/// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual above the kind's example.
+    /// Paragraph of the manual.
     static var about: String { get }
 
-    /// Options that this kind does not share, or that have another meaning for it.
     static var options: [SettingsOption<VendorSettings>] { get }
 
     init()
@@ -20,7 +19,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     var usesTLS: Bool { get }
 
-    /// True if a forged reply is detected, by TLS or by the vendor's protocol.
+    /// True if TLS or the vendor's protocol detects forged replies.
     var isProtected: Bool { get }
 
     var port: UInt16 { get }
@@ -28,19 +27,18 @@ protocol VendorAccount: Sendable, Equatable {
     /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
-    /// Fills in options that the file does not name; `servers` are those in the file.
+    /// Fills in absent options; `servers` are those in the file.
     mutating func complete(servers: [SocketAddress])
 
     /// Secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports conflicts of options; `path` is the path of the vendor.
+    /// Reports conflicts of options.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
-    /// Makes the vendor's codec.
     func vendor() throws -> any Vendor
 
-    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
+    /// Nil to use the servers of the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -56,7 +54,6 @@ extension VendorAccount {
 
 // MARK: - Kinds
 
-/// Vendor protocols.
 package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case tencent
     case alibaba
@@ -64,7 +61,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of vendors and services, for suggestions.
+    /// Other names of vendors, for suggestions.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -90,7 +87,6 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
 }
 
 extension VendorSettings {
-    /// Account of one kind of vendor.
     package enum Account: Sendable, Equatable {
         case tencent(TencentSettings)
         case alibaba(AlibabaSettings)
@@ -111,7 +107,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// The kind, which decides the protocol.
+    /// Selects the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -132,18 +128,16 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Protection of calls: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls, as in `channelName`.
     package var channel: String { any.channelName }
 
     /// True if calls use TLS.
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the vendor's codec.
-    ///
-    /// - Throws: an error if OpenSSL lacks a cipher.
+    /// Makes the vendor's codec; throws if OpenSSL lacks a cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
-    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
+    /// Returns the source of server addresses; nil to use those of the settings.
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
         any.source(servers: servers)
     }
@@ -164,11 +158,10 @@ extension VendorSettings.Account {
 
 // MARK: - Shared by several kinds
 
-/// Transport of calls.
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Calls can be read and forged unless the vendor's protocol prevents it.
+    /// Unprotected, except by the vendor's protocol.
     case http
 }
 
@@ -208,9 +201,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Makes the option `servers`, which is required if `standard` is nil.
-    ///
-    /// - Parameter standard: description of the default.
+    /// Required if its default `standard` is nil.
     static func servers(
         standard: String?,
         example: [String],
@@ -256,14 +247,14 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// An empty secret for the manual, which prints only its source.
+    /// Empty; the manual prints only the source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
     }
 }
 
-/// Returns the description of the error that `body` throws; nil if it throws none.
+/// Returns the description of the error that `body` throws; nil without an error.
 package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
     do throws(Failure) {
         try body()
@@ -274,7 +265,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True if a secret is a credential, which systemd copies only when the service starts.
+    /// True for a credential: systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.account.any.secrets.contains { entry in

@@ -5,40 +5,35 @@ package import Net
 
 /// HTTPDNS vendor account with the options of its client.
 package struct VendorSettings: Sendable, Equatable {
-    /// Name in routes, logs and counters.
     package var name: String
 
-    /// Place in the file.
     package var place: SettingsPlace
 
-    /// Account; its kind decides the protocol.
     package var account = Account.tencent(TencentSettings())
 
-    /// Servers with ports, in order of preference.
+    /// With ports, in order of preference.
     package var servers: [SocketAddress] = []
 
-    /// Client address sent to the vendor; nil: the vendor uses the source address of the call.
+    /// Sent to the vendor; nil: the vendor uses the source address.
     package var clientSubnet: IPAddress?
 
-    /// Time limit for one call.
     package var timeout = Duration.seconds(2)
 
-    /// Consecutive failures after which the next server is preferred.
+    /// Consecutive failures of a server.
     package var retriesBeforeSwitch = 3
 
-    /// Time after which the next server is queried, too (hedging).
+    /// Delay of a hedged request.
     package var hedgeAfter = Duration.milliseconds(300)
 
-    /// Time after which the first server is tried again.
+    /// To the first server.
     package var returnToPrimaryAfter = Duration.seconds(600)
 
-    /// PEM file of trusted CA certificates; nil for the system's trust store.
+    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
-    /// HTTP version.
     package var http = HTTPVersion.automatic
 
-    /// HTTP proxy; proxy environment variables are ignored.
+    /// Proxy environment variables are ignored.
     package var proxy: SocketAddress?
 
     /// Maximum calls in flight; further names wait.
@@ -46,10 +41,9 @@ package struct VendorSettings: Sendable, Equatable {
 
     static let standardConcurrentCalls = 32
 
-    /// Maximum calls per second; nil for no limit.
+    /// Nil for no limit.
     package var callsPerSecond: Int?
 
-    /// Names that share a call.
     package var batching = VendorClient.Batching.waiting
 
     /// Nil for no limit.
@@ -61,12 +55,10 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Limit on the calls to a vendor.
 package struct BudgetSettings: Sendable, Equatable {
-    /// Calls per UTC day.
+    /// Per UTC day.
     package var callsPerDay = 0
 
-    /// Action when the budget is spent.
     package var onExceeded = Budget.Excess.fallback
 
     package init() {}
@@ -75,13 +67,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// The kind; setting another kind resets the account to its defaults.
+    /// A new kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Fills in the servers and ports that the file does not name.
+    /// Fills in absent servers and ports.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

@@ -4,35 +4,30 @@ internal import Net
 
 /// Alibaba Cloud account (EMAS HTTPDNS).
 package struct AlibabaSettings: Sendable, Equatable {
-    /// Account number.
     package var account = ""
 
-    /// Signing key in hexadecimal digits; nil: calls are not signed.
+    /// Hexadecimal; nil: calls are not signed.
     package var secret: SecretSetting?
 
-    /// Key for `encryption`, 32 hexadecimal digits.
+    /// 32 hexadecimal digits.
     package var aesKey: SecretSetting?
 
-    /// API version.
     package var api = Alibaba.API.v2
 
-    /// Encryption of parameters and replies, in addition to TLS.
+    /// Encryption in addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
-    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain; nil: either of the documented ones.
+    /// Name or IP address in the certificate; nil: a documented one.
     package var tlsName: String?
 
-    /// Region of the account's users.
     package var region = Alibaba.Region.cn
 
-    /// True to fetch the servers from the scheduling service; nil: true unless the file names
-    /// servers.
+    /// Fetches the servers; nil: unless the file names servers.
     package var schedule: Bool?
 
-    /// Parameters of custom resolution; names without the prefix `sdns-`.
+    /// Parameter names have no prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}
@@ -201,7 +196,7 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Checks encryption, its key and the API; warns of unprotected calls.
+    /// Checks encryption, key and API; warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")

@@ -3,16 +3,13 @@ internal import HTTPDNS
 
 /// Baidu Cloud account.
 package struct BaiduSettings: Sendable, Equatable {
-    /// Account number.
     package var account = ""
 
-    /// Signing key.
     package var secret: SecretSetting?
 
-    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// Name or IP address that the certificate must contain.
+    /// Name or IP address in the certificate.
     package var tlsName = Baidu.defaultTLSName
 
     package init() {}

@@ -3,35 +3,29 @@ internal import HTTPDNS
 
 /// Resolver with a JSON API, such as Google or AliDNS.
 package struct JSONSettings: Sendable, Equatable {
-    /// URL of the API.
     package var url: Address?
 
-    /// Account number (AliDNS) for signed calls.
+    /// AliDNS only, for signed calls.
     package var account: String?
 
-    /// Public part of the access key.
     package var accessKeyID: String?
 
-    /// Secret part of the access key.
     package var secret: SecretSetting?
 
-    /// True if calls are billable; nil: true if there is an account.
+    /// Nil: true if there is an account.
     package var isBillable: Bool?
 
     package init() {}
 
     /// URL that `DNSJSON` accepts.
     package struct Address: Sendable, Hashable {
-        /// The URL as written.
         package let text: String
 
-        /// Port of the URL, or default port of its scheme.
+        /// Default port if the URL has none.
         package let port: UInt16
 
-        /// Transport of calls.
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
@@ -159,7 +153,7 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// Checks that the account is complete, and warns of plain HTTP.
+    /// Checks that the account is complete; warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }

@@ -5,41 +5,36 @@ package import Net
 
 /// Tencent Cloud (DNSPod) account.
 package struct TencentSettings: Sendable, Equatable {
-    /// Protection of calls.
     package var channel = Tencent.Channel.https
 
-    /// Edition of the service.
     package var region = Tencent.Region.cn
 
-    /// Account ID (dnsId of the vendor); the channels `aes` and `des` need it.
+    /// For the channels `aes` and `des`.
     package var id: Int?
 
-    /// Token for the channel `https`: a decimal number.
+    /// Decimal, for the channel `https`.
     package var token: SecretSetting?
 
-    /// Key for the channels `aes` (16 octets) and `des` (8 octets).
+    /// For `aes` (16 octets) and `des` (8 octets).
     package var key: SecretSetting?
 
-    /// Form of the client subnet on the channels `aes` and `des`.
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
-    /// True if calls carry an expiry time.
+    /// Calls carry an expiry time.
     package var authExpiry = false
 
-    /// Name that the certificate must contain; nil: the IP address of the server.
+    /// Name in the certificate; nil: the IP address of the server.
     package var tlsName: String?
 
-    /// Service that lists the servers; nil: the servers in the settings are used.
+    /// Nil to use the servers of the settings.
     package var conf: Conf?
 
     package init() {}
 
-    /// Service that lists the servers of a channel.
     package struct Conf: Sendable, Equatable {
-        /// Start-up servers with ports.
         package var servers: [SocketAddress] = []
 
-        /// Maximum lifetime of a fetched list.
+        /// Maximum lifetime of a list.
         package var refresh = ClientLimits.addressLifetime
 
         package init() {}
@@ -240,7 +235,7 @@ extension TencentSettings {
 // MARK: - Checks
 
 extension TencentSettings {
-    /// Checks that ID, token and key fit the channel, and that the region has it.
+    /// ID, token, key and region must fit the channel.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         guard !reading.isDamaged("\(path).channel"), !reading.isDamaged("\(path).region") else {
             return

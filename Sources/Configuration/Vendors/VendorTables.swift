@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// Options of each kind, in the order of the manual.
+    /// In the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -17,7 +17,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// Options of all kinds, not read, for an entry without a valid kind.
+    /// Options for an entry without a valid kind.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -55,7 +55,7 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// Returns error messages for options of other kinds; see `SettingsTable.misplacedKeys`.
+    /// See `SettingsTable.misplacedKeys`.
     private static func misplacedKeys(
         to kind: VendorKind,
         having own: [String]
@@ -282,7 +282,7 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
+    /// HTTP/3 requires TLS, and excludes a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")

@@ -6,20 +6,20 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file of the cache: restored at the start; written every five minutes if the cache has
-/// changed, and at the end.
+/// Snapshot file of the cache: restored at the start; written every five minutes if changed, and at
+/// the end.
 ///
-/// Disk access happens on threads, one at a time.
+/// Threads access the disk, one at a time.
 @ServiceLoop
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Called after loading with the most frequent questions before the restart, highest first.
+    /// Receives the most frequent questions before the restart, highest first.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Returns the rule for the answers in the cache; nil while they are being changed.
+    /// Nil while the cache is being changed.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -33,7 +33,7 @@ final class CacheFile {
 
     /// State of the cache when it was equal to the file; nil until loading has ended.
     ///
-    /// While it is nil, nothing is written: a partly loaded cache must not replace the file.
+    /// A partly loaded cache must not replace the file.
     private var state: State?
     private var alarm: Alarm?
 
@@ -42,7 +42,6 @@ final class CacheFile {
     private struct State {
         let contents: [UInt64]
 
-        /// Demand for names.
         let hits: UInt64
 
         static let empty = State(contents: [0, 0, 0], hits: 0)
@@ -77,7 +76,7 @@ final class CacheFile {
 
     /// Starts to load the file, and then to write it regularly.
     ///
-    /// Answers that are invalid under the current settings are left out.
+    /// Omits answers that are invalid under the current settings.
     func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -88,7 +87,7 @@ final class CacheFile {
         }
     }
 
-    /// Starts to write to a new path, without loading; replaces an existing file.
+    /// Starts to write to a new path, without loading.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -110,7 +109,7 @@ final class CacheFile {
         stopWriting.raise()
     }
 
-    /// Writes the file if the cache has changed, and waits until `deadline`.
+    /// Writes a changed cache, and waits until `deadline`.
     func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -210,7 +209,7 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // No other answer was stored meanwhile: cache and file are equal.
+        // Cache and file are equal.
         let now = State(cache)
         if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {
@@ -230,7 +229,7 @@ final class CacheFile {
         onLoad?(loaded.hottest)
     }
 
-    /// Renames a damaged file, so that it can be examined.
+    /// Renames a damaged file, for an operator.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text

@@ -5,9 +5,9 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reading and writing of a cache snapshot, on a thread that may wait for the disk.
+/// Reads and writes a cache snapshot, on a thread that may wait for the disk.
 ///
-/// At most one block of the file is in memory at a time.
+/// At most one block is in memory.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
@@ -32,7 +32,7 @@ struct CacheSnapshotFile: Sendable {
         let octets: Int
     }
 
-    /// - Parameter validity: the settings by which the answers were made; nil if unknown.
+    /// - Parameter validity: nil if unknown.
     func write(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -57,15 +57,13 @@ struct CacheSnapshotFile: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// Most frequent questions before the restart, highest first.
+        /// Questions before the restart, the most frequent first.
         let hottest: [HotEntry]
     }
 
     enum LoadFault: Error {
-        /// The file cannot be read.
         case unread(FileFault)
 
-        /// The content is damaged.
         case damaged(SnapshotError)
     }
 
@@ -73,11 +71,10 @@ struct CacheSnapshotFile: Sendable {
 
     private static let pieceOctets = 64 << 10
 
-    /// Restores the cache from the file; nil if there is no file.
+    /// Restores the cache; nil without a file.
     ///
-    /// The file is read twice: the first pass checks it, so that no part of a damaged file is used.
-    ///
-    /// - Parameter validity: the rule for the answers; nil to restore all.
+    /// A first pass checks the file: no part of a damaged file is used.
+    /// - Parameter validity: nil to restore all answers.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -106,7 +103,7 @@ struct CacheSnapshotFile: Sendable {
         _ validity: SnapshotValidity?,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // One more second: both times are rounded down, and no TTL may become longer.
+        // Both times are rounded down, and no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,
@@ -123,7 +120,7 @@ struct CacheSnapshotFile: Sendable {
             } catch {
                 throw .unread(error)
             }
-            // The file was truncated; the reader reports the missing end.
+            // Truncated; the reader reports the missing end.
             if octets.isEmpty { break }
             position += octets.count
             do throws(SnapshotError) {

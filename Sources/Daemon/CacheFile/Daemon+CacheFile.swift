@@ -20,7 +20,6 @@ extension Daemon {
         }
     }
 
-    /// Makes the cache file use the rule of the current settings.
     func connectCacheFile() {
         cacheFile?.validity = { [weak self] in
             // During a sweep, the cache has answers of the previous settings.
@@ -31,7 +30,7 @@ extension Daemon {
 
     /// Starts to restore the cache, and to write its snapshot.
     ///
-    /// Meanwhile, a query waits for its restored entry if no better answer arrives.
+    /// Meanwhile, a query waits for its restored entry.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()
@@ -46,7 +45,6 @@ extension Daemon {
 }
 
 extension Components {
-    /// The rule for answers of a snapshot under these settings.
     fileprivate var snapshotValidity: SnapshotValidity {
         let vendors = settings.vendors.map { ($0.name, $0.answerValues) }
         return resolver.snapshotValidity(vendors: Dictionary(vendors) { first, _ in first })

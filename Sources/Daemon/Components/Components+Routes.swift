@@ -7,7 +7,7 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Settings and the distinct upstream lists of their routes, collected on a thread.
+/// Settings and the distinct upstream lists of their routes.
 struct SettledRoutes: Sendable {
     let settings: Settings
 
@@ -21,7 +21,6 @@ struct SettledRoutes: Sendable {
 }
 
 extension Components {
-    /// Components that provide answers.
     @ServiceLoop
     struct Sources {
         let cache: AnswerCache
@@ -33,7 +32,7 @@ extension Components {
 
         let plan: RoutingPlan
 
-        /// Makes the components; takes unchanged ones from `old`.
+        /// Takes unchanged components from `old`.
         init(
             _ settled: SettledRoutes,
             in dependencies: Dependencies,
@@ -82,7 +81,7 @@ extension Components {
     }
 }
 
-/// Inputs for making the routes; for any thread.
+/// Inputs for the routes; for any thread.
 struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
@@ -90,7 +89,7 @@ struct RoutingPlan: Sendable {
 
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Makes the routes and compares them with the old ones, in linear time.
+    /// Compares new and old routes in linear time.
     func routing() -> Routing {
         var table = RouteTable()
         for route in settings.routes {
@@ -119,7 +118,6 @@ struct Routing: Sendable {
     let table: RouteTable
     let names: RouteNames
 
-    /// Nil at the start.
     let comparison: RouteTable.Comparison?
 }
 

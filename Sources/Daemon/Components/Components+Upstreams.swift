@@ -4,11 +4,11 @@ internal import Logging
 internal import Net
 internal import Upstream
 
-/// HTTP transports shared by all upstreams over HTTPS.
+/// Shared by all upstreams over HTTPS.
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
-    /// Transport of health probes, which must not wait for client queries.
+    /// Health probes must not wait for client queries.
     let probes: any HTTPTransport
 
     let shares: TransferShares
@@ -17,13 +17,13 @@ struct UpstreamHTTP: Sendable {
 extension Components {
     /// Makes the upstreams, with one `Forwarder` per server address.
     ///
-    /// - Throws: `StartError.upstream` if CA certificates cannot be read.
+    /// - Throws: `StartError.upstream` for unreadable CA certificates.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ dependencies: Dependencies,
         succeeding old: Components?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // Separate from the vendors' transport, so that neither uses up the other's connections.
+        // Vendors and upstreams must not use up each other's connections.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(
@@ -96,7 +96,7 @@ extension Components {
         }
     }
 
-    /// Logs unprotected upstreams that `old` lacks, and later changes of their servers' health.
+    /// Logs new unprotected upstreams, and changes of their servers' health.
     func reportUpstreams(to logger: Logger, after old: Components? = nil) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
@@ -127,7 +127,7 @@ extension Components {
 }
 
 extension UpstreamSettings {
-    /// Returns the URL, followed by the address if the settings list addresses.
+    /// Returns the URL, with the address if the settings list addresses.
     func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"

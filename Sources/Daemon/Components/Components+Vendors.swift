@@ -8,8 +8,6 @@ extension Components {
         vendors.first { $0.settings.hasSameValues(as: settings) }?.client
     }
 
-    /// Makes a vendor client.
-    ///
     /// - Throws: `StartError.vendor`; see `Components.init`.
     static func client(
         _ settings: VendorSettings,

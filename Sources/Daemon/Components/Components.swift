@@ -11,8 +11,7 @@ internal import Upstream
 
 /// All components that the settings describe, connected but not started.
 ///
-/// This file and `Resolver.init` show the dependencies.  A reload makes new `Components`, which
-/// share unchanged components with the old ones.
+/// A reload makes new `Components`, which share unchanged components.
 @ServiceLoop
 struct Components {
     let settings: Settings
@@ -20,11 +19,10 @@ struct Components {
     let clocks: Clocks
     let cache: AnswerCache
 
-    /// Transport shared by all vendors.
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
 
-    /// Transports shared by upstreams over HTTPS.
+    /// Shared by all upstreams over HTTPS.
     let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
 
@@ -35,9 +33,8 @@ struct Components {
 
     /// Makes all components.
     ///
-    /// - Parameter old: provides unchanged components; not modified here.
-    /// - Throws: `StartError` for faults that checking the settings does not find, such as a cipher
-    ///   that the installed OpenSSL lacks.
+    /// - Parameter old: provides unchanged components.
+    /// - Throws: `StartError` for faults that checks do not find, such as a missing cipher.
     init(
         _ settings: Settings,
         in dependencies: Dependencies = .system,
@@ -47,7 +44,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Makes all components, with the routes on a thread: 100,000 routes take about 1 s.
+    /// Uses a thread: 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -105,13 +102,12 @@ struct Components {
     }
 }
 
-/// Failure of a start or a reload.
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// The daemon already listens on another address with the port.
+    /// Another address with the port is already bound.
     case listenBeside(SocketAddress, SocketAddress)
-    /// The port belongs to other addresses, which systemd passed.
+    /// systemd passed the port at other addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
@@ -130,8 +126,8 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
-    /// Exit code of the daemon: 1 if a later start can succeed, or 78 (`EX_CONFIG` of sysexits.h) if
-    /// only other settings or permissions help.
+    /// Exit code: 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other
+    /// settings or permissions help.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1
@@ -142,7 +138,7 @@ package enum StartError: Error, CustomStringConvertible {
         }
     }
 
-    /// The fault with its place and, if known, a remedy.
+    /// The fault with its place and remedy.
     package var description: String {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:

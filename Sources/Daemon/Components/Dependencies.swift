@@ -6,23 +6,22 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Network, clocks and system calls that the components use; tests replace them.
+/// Network, clocks and system calls of the components; tests replace them.
 @ServiceLoop
 package struct Dependencies {
     var clocks: Clocks
 
-    /// Secret seed for cache hashes and order.
+    /// Seed of cache hashes and order.
     var seed: UInt64
 
     var transport: () -> any HTTPTransport
 
-    /// Makes the transport to an upstream server, except over HTTPS; with TLS if a client is given.
+    /// Makes the transport to an upstream server, except over HTTPS.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     var probe: AddressProber.Probe
 
-    /// Makes the kernel program from cache size, time origin and seed; nil if `clocks` are
-    /// simulated.
+    /// Makes the kernel program from cache size, time origin and seed; nil with simulated clocks.
     var kernel: Kernel?
 
     typealias Kernel =

@@ -102,7 +102,7 @@ extension Daemon {
         }
     }
 
-    /// Stops all vendor clients; logs paused ones.
+    /// Logs paused clients.
     func stopVendors() {
         for vendor in components.vendors {
             if vendor.client.statistics.state == .paused {

@@ -5,16 +5,15 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reader of the hosts files, which reads them again when they change.
+/// Reader of the hosts files, which reads changed files again.
 ///
-/// A thread reads them, and the finished table replaces the previous one. A missing file counts as
-/// empty.
+/// A missing file counts as empty.
 @ServiceLoop
 final class HostsFiles {
-    /// Maximum size of a file in octets; a longer file is ignored.
+    /// A longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// Delay after a change, so that further changes are read together with it.
+    /// Delay after a change, for further changes.
     private static let settling: Duration = .milliseconds(100)
 
     private let settings: HostsSettings
@@ -28,11 +27,10 @@ final class HostsFiles {
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
 
-    /// True while the files are being read, and true if they have changed since then.
+    /// Changed since the current reading began.
     private var isReading = false
     private var hasChanged = false
 
-    /// Last warning about each file.
     private var logged: [String: String] = [:]
 
     init(_ settings: HostsSettings, logger: Logger) {
@@ -90,7 +88,7 @@ final class HostsFiles {
             return
         }
         logged[file.path] = complaint
-        // The default file /etc/hosts may be missing.
+        // The default /etc/hosts may be missing.
         if file.isMissing, settings.files == HostsSettings().files {
             logger.debug("hosts: \(file.path) \(complaint)")
         } else {

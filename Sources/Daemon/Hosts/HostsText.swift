@@ -2,9 +2,9 @@
 internal import DNSWire
 internal import Resolver
 
-/// Invalid lines of a hosts file; the other lines are used.
+/// Ignored lines of a hosts file.
 struct HostsFaults: Equatable {
-    /// First invalid line, counted from 1.
+    /// Counted from 1.
     private(set) var first: (line: Int, reason: String)?
 
     private(set) var count = 0
@@ -21,9 +21,7 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds the lines of a hosts(5) file, and returns its errors.
-    ///
-    /// Invalid lines and names are counted and ignored.
+    /// Adds the lines of a hosts(5) file; counts and ignores invalid lines.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0

@@ -7,11 +7,11 @@ internal import Net
 
 /// Listeners of all addresses, with their workers and TCP servers.
 ///
-/// On a reload, unchanged addresses keep their sockets and queued queries.
+/// Unchanged addresses keep their sockets in a reload.
 @ServiceLoop
 final class ListenerManager {
     struct Place {
-        /// Configured address, possibly with port 0.
+        /// Possibly with port 0.
         let wanted: SocketAddress
         let listeners: Listeners
         var workers: [UDPWorker] = []
@@ -19,7 +19,7 @@ final class ListenerManager {
         var server: TCPServer?
     }
 
-    /// Addresses bound but not served yet; closed when the value is released.
+    /// Addresses that are not served yet; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }
@@ -36,7 +36,7 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant, because the kernel distributes clients by the number of sockets.
+    /// Constant: the kernel distributes clients by the number of sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
@@ -70,8 +70,6 @@ final class ListenerManager {
     // MARK: - Opening
 
     /// Takes the sockets from systemd; called once, before `bind`.
-    ///
-    /// - Throws: `StartError.passed`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -80,13 +78,11 @@ final class ListenerManager {
         }
     }
 
-    /// Binds the addresses of the settings that are not bound, and adopts the sockets from systemd.
+    /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// A passed socket is served even if it is not in `listen`: clients of an unread socket would
-    /// wait instead of trying another server.
-    ///
-    /// Some default addresses may be left out if at least one remains: those that the machine
-    /// lacks, and those without permission if systemd has passed others.
+    /// A passed socket that is not in `listen` is also served: its clients would wait. Missing
+    /// default addresses are left out if one remains; with passed sockets, also forbidden default
+    /// addresses.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -121,7 +117,7 @@ final class ListenerManager {
                 : try Listeners(adopting: own, at: address, workers: workersPerAddress)
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
-            // A wildcard address and a specific address exclude each other.
+            // Wildcard and specific addresses exclude each other.
             let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
                 .filter { $0.port == address.port && $0 != address }
             let distinct = rivals.reduce(into: [SocketAddress]()) {
@@ -137,7 +133,7 @@ final class ListenerManager {
 
     /// Starts to answer on the bound addresses.
     ///
-    /// - Throws: `StartError.system` if a thread cannot be created; then they are closed.
+    /// - Throws: `StartError.system` without threads; then the addresses are closed.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {
@@ -196,14 +192,14 @@ final class ListenerManager {
 
     /// Applies the access policy, and closes addresses not in `listen`.
     ///
-    /// - Returns: servers of closed addresses; the caller ends their clients later.
+    /// - Returns: closed servers; the caller ends their clients later.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
-        // Order the listeners as in the settings, so that `status` lists them as after a restart.
+        // `status` lists listeners as after a restart.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

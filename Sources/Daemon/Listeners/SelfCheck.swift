@@ -7,24 +7,24 @@ internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
-/// A running service loop is not sufficient: a worker may hang, or a socket may have no reader.
+/// With a running service loop, a worker may still hang, or a socket may have no reader.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
         case answered
 
-        /// The address has never answered, for example because of a firewall.
+        /// A firewall may be the reason.
         case neverAnswered
 
         case silent
 
-        /// The workers receive queries, but more than they can answer.
+        /// The workers receive more queries than they can answer.
         case overloaded
     }
 
-    /// Health check queries to one listen address.
+    /// Health check of one listen address.
     ///
-    /// `batches` has the counter ``DatagramListener/batches`` of each socket before the check.
+    /// `batches` is ``DatagramListener/batches`` of each socket before the check.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
@@ -54,11 +54,8 @@ final class SelfCheck {
 
         /// True if the daemon has received other queries on a socket since the start of the check.
         ///
-        /// The queries of one client all arrive on one of the sockets of an address.
-        ///
-        /// Each receive call returns at least one datagram. If the number of receive calls exceeds
-        /// the number of datagrams that this check can send, other queries arrived. The factor 2 is
-        /// a margin.
+        /// The check sends a limited number of datagrams to a socket. More receive calls mean other
+        /// queries; the factor 2 is a margin.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }
@@ -77,14 +74,13 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Number of queries for each socket: the kernel chooses the socket by the client's port.
-    ///
-    /// With two sockets, one check in 128 does not reach both of them.
+    /// The kernel chooses the socket by the client's port: with two sockets, one check in 128
+    /// misses one.
     private static let questionsPerSocket = 4
 
     private static let mostQuestions = 64
 
-    /// Maximum number of attempts per query: a flood may fill the socket's buffer.
+    /// A flood may fill the socket's buffer.
     private static let attempts = 10
 
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
@@ -95,10 +91,10 @@ final class SelfCheck {
 
     /// Queries all listen addresses, and waits up to `time` for the replies.
     ///
-    /// An address without a reply passes the check if it has never answered, or if it is
-    /// overloaded: a restart would not help against overload.  Logs each change of a result.
+    /// An address without a reply passes if it has never answered or is overloaded: a restart would
+    /// not help.
     ///
-    /// - Returns: true if all addresses pass the check.
+    /// - Returns: true if all addresses pass.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {
@@ -132,7 +128,7 @@ final class SelfCheck {
         return checks.map { note($0, time) }.allSatisfy { $0 }
     }
 
-    /// Logs a changed result; returns false if the address has stopped answering.
+    /// Logs changes; returns false if the address has stopped answering.
     private func note(_ check: Check, _ time: Duration) -> Bool {
         let address = check.listeners.address
         let before = standings[address]
@@ -222,7 +218,7 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Sends the query; a retry uses the same port, and thus reaches the same worker.
+    /// A retry uses the same port, and reaches the same worker.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
@@ -250,8 +246,7 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Local address for queries to this listen address; nil if no interface has it now,
-    /// because the query would leave the machine.
+    /// Nil if no interface has the address: the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

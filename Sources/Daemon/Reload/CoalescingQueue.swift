@@ -3,13 +3,13 @@ internal import Net
 
 /// Queue that runs one operation at a time and merges waiting requests.
 ///
-/// A request during a run may be too late for that run; all such requests share the next run.
+/// A request during a run may be too late for this run.
 @ServiceLoop
 final class CoalescingQueue<Value: Sendable> {
     private var running: Task<Value, Never>?
     private var waiting: Task<Value, Never>?
 
-    /// Runs `work` from its beginning, possibly for several callers, and returns its result.
+    /// Runs `work`, possibly for several callers.
     func turn(_ work: @escaping @ServiceLoop () async -> Value) async -> Value {
         if let waiting { return await waiting.value }
         let before = running

@@ -14,8 +14,7 @@ internal import Resolver
 extension Daemon {
     /// Reloads the settings file; applies all settings or none.
     ///
-    /// Every step that can fail comes first.  The new components then replace the old ones in one
-    /// turn of the service loop.
+    /// Every step that can fail comes before the switch, in one iteration of the service loop.
     package func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
@@ -34,9 +33,9 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file or another text like a reload, without changing anything.
+    /// Checks the settings file or another text like a reload.
     ///
-    /// Does not test if addresses are free or hosts files are readable.
+    /// Does not bind addresses or read hosts files.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         let source = source
         let read = await read { () throws(SettingsErrors) in
@@ -70,7 +69,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // While it is loaded, the snapshot is filtered by the old settings.
+        // A loading snapshot is filtered by the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -209,7 +208,7 @@ extension Daemon {
         return sweep
     }
 
-    /// Removes invalid cache entries in several turns, and returns their number.
+    /// Removes invalid cache entries in several iterations of the service loop.
     ///
     /// A stopping daemon waits for the removal before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
@@ -280,7 +279,6 @@ extension MetricsReport.Life {
 }
 
 extension SettingsChange: CustomStringConvertible {
-    /// Text for the log.
     package var description: String {
         switch kind {
         case .secret: "\(path): secret changed"

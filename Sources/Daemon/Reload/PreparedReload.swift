@@ -5,7 +5,7 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// New settings and their differences from the current ones.
+/// New settings, and their differences from the current settings.
 struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
@@ -43,10 +43,9 @@ struct PreparedReload: Sendable {
 
 /// Replaced routes, which a thread releases.
 ///
-/// Used only for many routes: routes also hold vendors, and the secrets of removed vendors must be
-/// released immediately.
+/// Only for many routes: secrets of removed vendors must be released immediately.
 final class OldRoutes: Sendable {
-    /// Minimum number of routes; fewer take less than 1 ms on the service loop.
+    /// Fewer routes take less than 1 ms.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
@@ -68,7 +67,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Returns the new place (`file:line`) of each current route that has moved, by its old place.
+    /// Maps the old place (`file:line`) of each moved route to the new place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         do throws(SocketError) {
@@ -81,7 +80,7 @@ extension Daemon {
     func release(_ old: OldRoutes) {
         ServiceLoop.task { [clocks = components.clocks] in
             try? await clocks.sleep(clocks.now() + ResolverLimits.total + .seconds(1))
-            // If no thread can be created, `old` is released here.
+            // Without a thread, `old` is released here.
             try? await WorkerThread.run(named: "release") { old.release() }
         }
     }

@@ -3,13 +3,12 @@ package import Configuration
 
 /// Source of the daemon's settings.
 package struct SettingsSource: Sendable {
-    /// File name from the command line.
     package let file: String
 
-    /// Reads the settings; may block on the disk.
+    /// May block on the disk.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Parses `text` in place of the file, with the file's drop-ins.
+    /// Parses `text` in place of the file, with its drop-ins.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
     /// Makes the source of a file and its drop-ins.

@@ -1,31 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer, which the vendor's code applies because it knows the format.
+/// Faults inside an answer; only the vendor's code knows the format.
 struct Distortion: Sendable, Equatable {
-    /// Replaces each address by the unspecified address of its family.
+    /// Replaces each address by the unspecified address.
     var zeroAddress = false
-    /// Text that replaces each TTL.
     var ttl: String?
-    /// Name that replaces each echoed name.
     var wrongName: String?
-    /// Encrypts with an unknown key.
     var wrongKey = false
-    /// Encrypts with invalid padding.
     var badPadding = false
 
-    /// Returns the addresses of an answer, with faults applied.
     func addresses(_ answer: Zone.Answer, _ family: Family) -> [String] {
         guard zeroAddress else { return answer.addresses }
         return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
     }
 
-    /// Returns a TTL in JSON; the text of a fault becomes a number if it is one, else a string.
+    /// A fault's text is a number if possible, else a string.
     func json(ttl honest: Int) -> JSONText {
         guard let ttl else { return .number(String(honest)) }
         return Double(ttl) == nil ? .string(ttl) : .number(ttl)
     }
 
-    /// Encrypts a message, with faults applied.
     func seal(
         _ text: [UInt8],
         _ cipher: Cipher,
@@ -39,23 +33,22 @@ struct Distortion: Sendable, Equatable {
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // The padding is zeros to the end of the block and one more block; its last octet is 0.
+        // Zeros fill the block and one more block; the last octet is an invalid length.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)
     }
 }
 
-/// Effect of all faults that apply to one call.
+/// Effect of all faults on one call.
 struct Damage: Sendable {
     /// Effect on the content of the answer.
     var distortion = Distortion()
-    /// Code of a vendor error that replaces the answer.
     private(set) var error: String?
-    /// Faults of the response and the connection, in the order of the plan.
+    /// Faults of response and connection, in order.
     private var later: [Fault.Kind] = []
 
-    /// Sorts faults by the part of the reply that they affect.
+    /// Sorts faults by the affected part of the reply.
     init(_ kinds: [Fault.Kind]) {
         for kind in kinds {
             switch kind {
@@ -83,7 +76,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // Never text or hexadecimal: the top bit is set, and 0xFF does not occur in UTF-8.
+                // Never text: the top bit is set, and 0xFF does not occur in UTF-8.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)
@@ -104,9 +97,8 @@ struct Damage: Sendable {
     }
 }
 
-/// Gzip without compression, which is a valid stream (RFC 1951 §3.2.4, RFC 1952 §2.3).
+/// Stored gzip data (RFC 1951 §3.2.4, RFC 1952 §2.3).
 enum Gzip {
-    /// Returns a gzip member that decompresses to the octets.
     static func wrap(_ octets: [UInt8]) -> [UInt8] {
         var stream: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
         let most = Int(UInt16.max)
@@ -122,7 +114,7 @@ enum Gzip {
             + littleEndian(UInt32(truncatingIfNeeded: octets.count))
     }
 
-    /// Returns the CRC-32 (RFC 1952 §8), bit by bit, because answers are short.
+    /// CRC-32 (RFC 1952 §8).
     private static func checksum(_ octets: [UInt8]) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {
@@ -132,7 +124,7 @@ enum Gzip {
         return ~sum
     }
 
-    /// Returns the octets of a number, least significant first.
+    /// Least significant octet first.
     private static func littleEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8]
     {
         (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

@@ -4,61 +4,53 @@
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// Conditions that must all hold; empty for always.
+    /// All must hold; empty for always.
     var conditions: [Condition] = []
 
-    /// Specification that was parsed.
     var text: String
 
-    /// Type of a fault.
     enum Kind: Sendable, Equatable {
         case delay(milliseconds: Int)
         /// Never answers, and keeps the connection open.
         case silent
-        /// Resets the connection (RST).
+        /// RST.
         case reset
-        /// Closes the connection (FIN) without an answer.
+        /// FIN without an answer.
         case close
-        /// Announces more content than is sent; nil for half of the content.
+        /// Sends only a part of the announced content; nil for half.
         case truncated(after: Int?)
-        /// Sends octets that are not HTTP.
         case noise
-        /// Answers 200 with random content.
+        /// 200 with random content.
         case garbage
-        /// Encrypts with invalid padding.
+        /// Invalid padding.
         case badPadding
-        /// Encrypts with an unknown key.
+        /// Unknown key.
         case wrongKey
-        /// Answers for another name.
         case wrongName(String)
-        /// Answers with a status code; `retryAfter` in seconds, if any.
+        /// `retryAfter` in seconds.
         case status(Int, retryAfter: Int?)
-        /// Answers with a vendor error code.
         case error(String)
-        /// Answers 302 to a URL.
         case redirect(String)
-        /// Pads the content to a number of octets.
         case huge(octets: Int)
-        /// Answers 200 without content.
+        /// 200 without content.
         case empty
-        /// Replaces each address by the unspecified address.
         case zeroAddress
-        /// Replaces each TTL by a text.
+        /// Text that replaces each TTL.
         case ttl(String)
-        /// Compresses the content, even if the client did not request it.
+        /// Compresses the content without a request of the client.
         case gzip
     }
 
     enum Condition: Sendable, Equatable {
-        /// Each N-th call that meets the name and path conditions.
+        /// Each N-th call that meets name and path.
         case every(Int)
-        /// The first N calls that meet the name and path conditions.
+        /// The first N calls that meet name and path.
         case first(Int)
-        /// Calls for a lower-case name.
+        /// In lower case.
         case name(String)
-        /// Calls of a path; without this condition, lookups only.
+        /// By default, faults apply to lookups only.
         case path(String)
-        /// Random calls with a probability from 0 to 1.
+        /// From 0 to 1.
         case probability(Double)
     }
 }
@@ -66,12 +58,11 @@ struct Fault: Sendable, Equatable {
 // MARK: - Reading
 
 extension Fault {
-    /// Error in a fault specification.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end, because URLs contain colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end: URLs contain colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []
@@ -85,7 +76,7 @@ extension Fault {
         self.init(kind: kind, conditions: conditions, text: text)
     }
 
-    /// Splits a condition off the end; nil if there is none.
+    /// Nil without a condition.
     private static func lastCondition(
         of text: Substring
     ) throws(Failure) -> (before: Substring, condition: Condition)? {
@@ -143,7 +134,7 @@ extension Fault {
         return kind
     }
 
-    /// Parses `CODE[,SECONDS]`; 429 and 503 have `Retry-After: 1` by default.
+    /// `CODE[,SECONDS]`; 429 and 503 have `Retry-After: 1` by default.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)
@@ -159,13 +150,12 @@ extension Fault {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }
 
-    /// Parses an integer of at least 1.
     private static func positive(_ text: String) -> Int? {
         Int(text).flatMap { $0 > 0 ? $0 : nil }
     }
 }
 
 extension String {
-    /// True if the text is visible ASCII, which is valid in a header field.
+    /// Visible ASCII is valid in a header field.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Locks
 
-/// Faults in force with their counters, shared by all connections.
+/// Faults with their counters, for all connections.
 final class FaultPlan: Sendable {
-    /// Fault, and the number of calls that met its name and path conditions.
+    /// Fault, and the calls that met its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
     }
 
-    /// Entries, and the random generator.
     private struct State {
         var entries: [Entry] = []
         var die: Die
@@ -17,22 +16,21 @@ final class FaultPlan: Sendable {
 
     private let state: Lock<State>
 
-    /// Creates a plan; equal seeds give equal random conditions.
+    /// Equal seeds give equal random conditions.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
 
-    /// Replaces all faults and resets their counters.
     func replace(with faults: [Fault]) {
         state.withLock { $0.entries = faults.map { Entry(fault: $0) } }
     }
 
     var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
 
-    /// Counts a call, and returns its faults in the order of the plan.
+    /// Counts a call, and returns its faults in order.
     ///
     /// - Parameters:
-    ///   - names: requested names in lower case.
+    ///   - names: in lower case.
     ///   - isLookup: true if faults without a path condition apply.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {
         state.withLock { state in
@@ -64,11 +62,11 @@ final class FaultPlan: Sendable {
     }
 }
 
-/// Reproducible random generator: SplitMix64, which accepts any seed.
+/// SplitMix64, which accepts any seed.
 private struct Die {
     var state: UInt64
 
-    /// Returns a number in 0..<1.
+    /// In 0..<1.
     mutating func next() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

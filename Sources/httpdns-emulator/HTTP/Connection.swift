@@ -3,16 +3,16 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// Accepted connection: reads requests, and sends replies or connection faults.
+/// Accepted connection.
 ///
-/// The page of this module explains why FlyingFox's `HTTPServer` is not used.
+/// The module's page explains why FlyingFox's `HTTPServer` is not used.
 struct Connection: Sendable {
-    /// Accepted socket; closed by `serve`.
+    /// Closed by `serve`.
     let socket: AsyncSocket
 
     let emulator: Emulator
 
-    /// Serves requests until the client or a fault ends the connection, then closes it.
+    /// Serves requests until the client or a fault ends the connection.
     func serve() async {
         // A disconnected peer has no address; the next read then fails.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
@@ -33,13 +33,13 @@ struct Connection: Sendable {
         } catch {
             emulator.log("connection from \(peer) ended: \(error)")
         }
-        // No other code owns the descriptor, so an error of close has no effect.
+        // No other code owns the descriptor.
         try? socket.close()
     }
 
     // MARK: - Reading
 
-    /// Returns the next request; nil if the client closed the connection between two requests.
+    /// Nil if the client closed an idle connection.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
@@ -63,7 +63,7 @@ struct Connection: Sendable {
         return request
     }
 
-    /// Waits for data and appends it; returns false at the end of the stream.
+    /// False at the end of the stream.
     private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
         do {
             buffer += try await socket.read(atMost: Limits.readOctets)
@@ -73,8 +73,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads remaining data after the last reply, because RST would destroy the reply (RFC 9112
-    /// §9.6).
+    /// RST would destroy the last reply (RFC 9112 §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []
@@ -85,7 +84,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Sends a reply; returns true if the connection can be used again.
+    /// True if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body
@@ -142,7 +141,7 @@ struct Connection: Sendable {
     /// End of a head (RFC 9112 §2.1).
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
-    /// Invalid in every HTTP version: control characters, then text for readers of packet dumps.
+    /// Invalid in every HTTP version.
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
 
     private static func text(of address: Socket.Address) -> String {
@@ -153,13 +152,12 @@ struct Connection: Sendable {
     }
 }
 
-/// SO_LINGER: with zero seconds, close sends RST and discards unsent data (`socket(7)`).
+/// SO_LINGER: with 0 s, close sends RST and discards unsent data (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 
     func makeValue(from value: linger) -> Duration { .seconds(Int(value.l_linger)) }
 
-    /// Converts seconds to the kernel's value, always enabled.
     func makeSocketValue(from value: Duration) -> linger {
         linger(l_onoff: 1, l_linger: Int32(value.components.seconds))
     }

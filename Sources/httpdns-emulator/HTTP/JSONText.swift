@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON to send (RFC 8259), with ordered members and with arbitrary number texts.
+/// JSON to send (RFC 8259); numbers are arbitrary text.
 enum JSONText: Sendable {
     case string(String)
     case number(String)
     case bool(Bool)
     case array([JSONText])
-    /// Members in order.
     case object([(name: String, value: JSONText)])
 
     var text: String {
@@ -26,7 +25,7 @@ enum JSONText: Sendable {
 
     static func number(_ number: Int) -> JSONText { .number(String(number)) }
 
-    /// Returns a character of a string, escaped if necessary (RFC 8259 §7).
+    /// RFC 8259 §7.
     private static func escaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\"", "\\": "\\" + String(scalar)

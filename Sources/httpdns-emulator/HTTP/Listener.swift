@@ -5,17 +5,15 @@ import Glibc
 
 /// Listening socket and its accepted connections.
 struct Listener: Sendable {
-    /// Event loop of all sockets; one thread.
+    /// One thread.
     private let pool: any AsyncSocketPool
 
     private let socket: Socket
 
-    /// Bound address as `ADDR:PORT`, with the port that the kernel chose.
+    /// `ADDR:PORT` with the actual port.
     let address: String
 
-    /// Binds and listens.
-    ///
-    /// - Throws: `SocketError` with the failed call, for example if the address is in use.
+    /// Throws `SocketError` with the failed call.
     init(_ endpoint: Endpoint) async throws {
         let pool: some AsyncSocketPool = SocketPool<Poll>.make(maxEvents: 64)
         try await pool.prepare()
@@ -35,7 +33,7 @@ struct Listener: Sendable {
             }
     }
 
-    /// Accepts and serves connections until the task is cancelled or the socket fails.
+    /// Runs until the task is cancelled or the socket fails.
     func run(_ emulator: Emulator) async throws {
         let listening = try AsyncSocket(socket: socket, pool: pool)
         try await withThrowingDiscardingTaskGroup { group in

@@ -4,7 +4,7 @@
 struct Parameters: Sendable {
     private var values: [String: String] = [:]
 
-    /// Parses query and form; nil if a part is malformed or a parameter occurs twice.
+    /// Nil for a malformed part or a repeated parameter.
     init?(_ request: Request) {
         guard let parameters = request.parameters else { return nil }
         for (name, value) in parameters {
@@ -12,15 +12,15 @@ struct Parameters: Sendable {
         }
     }
 
-    /// Creates parameters from another source, such as an encrypted parameter.
+    /// Takes parameters from another source, such as an encrypted parameter.
     init(_ values: [String: String]) { self.values = values }
 
     subscript(name: String) -> String? { values[name] }
 
-    /// Returns the value; nil if absent or empty.
+    /// Nil if absent or empty.
     func text(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Returns the parameters with a matching name, sorted by the octets of the name.
+    /// Sorted by the octets of the name.
     func sorted(where passes: (String) -> Bool) -> [(name: String, value: String)] {
         values.filter { passes($0.key) }
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -29,7 +29,7 @@ struct Parameters: Sendable {
 }
 
 extension StringProtocol {
-    /// True for a name of at most 253 octets with letters, digits, hyphens and underscores.
+    /// Labels of letters, digits, hyphens and underscores; at most 253 octets.
     var isHostName: Bool {
         utf8.count <= 253
             && utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -39,10 +39,10 @@ extension StringProtocol {
                 }
     }
 
-    /// True for one or more decimal digits.
+    /// One or more decimal digits.
     var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
-    /// Name as key of the zone and the counters: lower case, no final dot.
+    /// Lower case, no final dot.
     var asKey: String {
         let lower = lowercased()
         return lower.hasSuffix(".") ? String(lower.dropLast()) : lower

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Complete HTTP/1.1 request.
 struct Request: Sendable {
-    /// Method as sent; methods are case-sensitive (RFC 9110 §9.1).
+    /// Case-sensitive (RFC 9110 §9.1).
     var method: String
 
     /// Target before `?`, not percent-decoded: no served path contains an escape.
@@ -12,35 +11,34 @@ struct Request: Sendable {
     /// Target after `?`, as sent.
     var query: String
 
-    /// Header fields with lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).
+    /// Lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).
     var headers: [String: String]
 
     var body: [UInt8] = []
 
-    /// Numeric client address: the peer's, or the one that a proxy reports.
+    /// Numeric; the peer's, or as reported by a proxy.
     var client: String
 
-    /// True if the connection stays open after the reply (RFC 9112 §9.3).
+    /// RFC 9112 §9.3.
     var keepsAlive: Bool
 }
 
 // MARK: - Reading
 
 extension Request {
-    /// Reason why a request cannot be read; the client gets the corresponding status code.
     enum Failure: Error {
-        /// The request line, a field or the length is malformed (400).
+        /// 400: request line, field or length.
         case malformed
-        /// The head is longer than `Limits.headOctets` (431).
+        /// 431: above `Limits.headOctets`.
         case headTooLong
-        /// The content is longer than `Limits.bodyOctets` (413).
+        /// 413: above `Limits.bodyOctets`.
         case bodyTooLong
-        /// The content has no Content-Length (411); chunked content is not supported.
+        /// 411; chunked content is not supported.
         case lengthRequired
-        /// The protocol is not HTTP/1.0 or 1.1 (505).
+        /// 505: neither HTTP/1.0 nor 1.1.
         case version
 
-        /// Status code of the reply, after which the connection is closed.
+        /// The connection is closed after the reply.
         var status: Int {
             switch self {
             case .malformed: 400
@@ -52,9 +50,7 @@ extension Request {
         }
     }
 
-    /// Parses a head: everything before the empty line.
-    ///
-    /// - Throws: `malformed`, `version`.
+    /// Parses a head without the empty line; throws `malformed` or `version`.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
         var lines = String(decoding: head, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)
@@ -75,7 +71,7 @@ extension Request {
             headers[name] = headers[name].map { $0 + ", " + value } ?? value
         }
 
-        // RFC 9112 §3.2 requires status 400.
+        // Status 400: RFC 9112 §3.2.
         guard headers["host"] != nil || words[2] == "HTTP/1.0" else { throw .malformed }
 
         let target = words[1].split(
@@ -92,12 +88,12 @@ extension Request {
             words[2] == "HTTP/1.1"
             ? !connection.contains("close") : connection.contains("keep-alive")
 
-        // The nearest proxy appends the address that it saw, so the last one is trustworthy.
+        // Appended by the nearest proxy; only this address is trustworthy.
         let forwarded = headers["x-forwarded-for"]?.split(separator: ",").last
         self.client = forwarded?.trimmingCharacters(in: .whitespaces) ?? peer
     }
 
-    /// Octets of content that the head announces.
+    /// Announced length.
     ///
     /// - Throws: `malformed`, `lengthRequired`, `bodyTooLong`.
     var contentLength: Int {
@@ -115,10 +111,7 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// Percent-decoded parameters of the query and of a form in the content, in order.
-    ///
-    /// A part that is not valid percent-encoded UTF-8 makes the result nil; each vendor decides on
-    /// its reaction.
+    /// Percent-decoded query and form, in order; nil if a part is invalid.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// HTTP/1.1 response, before connection faults.
+/// HTTP response before connection faults.
 struct Response: Sendable {
     var status = 200
 
-    /// Header fields other than Date, Server, Content-Length and Connection.
+    /// Without Date, Server, Content-Length and Connection.
     var headers: [(name: String, value: String)] = []
 
     var body: [UInt8] = []
@@ -16,9 +16,7 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// Returns the status line and fields, with the empty line.
-    ///
-    /// - Parameter contentLength: announced length, which a fault may make wrong.
+    /// Returns the head with the empty line; a fault may make `contentLength` wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -31,7 +29,7 @@ struct Response: Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// Returns the date in HTTP form: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     private static func text(of date: Date) -> String {
         date.formatted(
             Date.VerbatimFormatStyle(
@@ -47,7 +45,7 @@ struct Response: Sendable {
         )
     }
 
-    /// Reason phrases (RFC 9110 §15; 429 and 431: RFC 6585) of the status codes in use.
+    /// RFC 9110 §15; 429 and 431: RFC 6585.
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",
@@ -59,21 +57,18 @@ struct Response: Sendable {
 
 /// Response with the behaviour of its connection.
 struct Reply: Sendable {
-    /// Response without connection faults.
     var response: Response
 
     /// Delay before the first octet.
     var delay: Duration = .zero
 
-    /// Behaviour of the connection.
     var delivery = Delivery.whole
 
-    /// Behaviour of the connection.
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Announces the whole content, sends this many octets of it (nil for half), then FIN.
+        /// Sends only a part of the announced content (nil for half), then FIN.
         case truncated(after: Int?)
-        /// Sends the content, padded with the digit 0 to this many octets.
+        /// Pads the content with the digit 0.
         case filled(to: Int)
         /// Sends octets that are not HTTP, then FIN.
         case noise

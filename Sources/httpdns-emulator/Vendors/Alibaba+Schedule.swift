@@ -2,10 +2,9 @@
 import Foundation
 
 extension Alibaba {
-    /// Service address, with its port if that is unusual.
     struct Server: Sendable, Equatable {
         var address: Address
-        /// Port; nil for 80 and 443.
+        /// Nil for 80 and 443.
         var port: UInt16?
 
         /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
@@ -27,13 +26,12 @@ extension Alibaba {
     /// Regions (616049); `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Seconds that `t` may be in the past: an older edition of the document signs "now" (435286).
+    /// Limit of `t` in the past: an older edition of the document signs "now" (435286).
     private static let pastSeconds = 150
 
-    /// Seconds that `t` may be ahead (111585).
+    /// Limit of `t` in the future (111585).
     private static let aheadSeconds = 300
 
-    /// Parses a call of `ss`.
     func schedule(_ parameters: Parameters, at time: Date) throws(Code) -> Call {
         guard Self.regions.contains(parameters.text("region") ?? "cn") else {
             throw .missingArgument
@@ -49,7 +47,7 @@ extension Alibaba {
         for (name, family) in [("service_ip", Family.v4), ("service_ipv6", .v6)] {
             let some = servers.filter { $0.address.family == family }
             members.append((name, .strings(some.map(\.address.text))))
-            // The list of ports is absent, or as long as the list of addresses.
+            // Absent, or as long as the list of addresses.
             guard some.contains(where: { $0.port != nil }) else { continue }
             members.append((name + "_port", .array(some.map { .number(Int($0.port ?? 80)) })))
         }
@@ -64,7 +62,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns true for a valid signature, and false without one; the SDKs never sign `ss`.
+    /// False without a signature: the SDKs never sign `ss`.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

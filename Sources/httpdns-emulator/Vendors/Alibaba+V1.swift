@@ -2,10 +2,10 @@
 import Foundation
 
 extension Alibaba {
-    /// TTL in seconds of an answer without addresses (52679).
+    /// TTL of an answer without addresses (52679).
     private static let emptySeconds = 300
 
-    /// Parses a call of `d`, `sign_d`, `resolve` or `sign_resolve`.
+    /// `d`, `sign_d`, `resolve` or `sign_resolve`.
     func v1(
         _ interface: String,
         _ parameters: Parameters,
@@ -45,7 +45,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns the answer to `d`: both families in one object.
+    /// Answers `d`: both families in one object.
     private func single(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let (name, client) = (question.names[0], question.clients[0])
         let answers = question.families.map { ($0, zone.answer(name, $0, for: Address(client))) }
@@ -61,7 +61,7 @@ extension Alibaba {
         return .object(members + Self.extra(question))
     }
 
-    /// Returns the answer to `resolve`: one entry per registered name, client and family.
+    /// Answers `resolve`: one entry per name, client and family.
     private func batch(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var entries: [JSONText] = []
         for name in question.names where zone.isRegistered(name) {
@@ -84,7 +84,7 @@ extension Alibaba {
         return ["dns": .array(entries)]
     }
 
-    /// Returns the v1 `extra`, with HTML entities, which the SDKs decode.
+    /// The SDKs decode HTML entities.
     private static func extra(_ question: Question) -> [(String, JSONText)] {
         guard let extra = question.extra else { return [] }
         return [("extra", .string(extra.replacing("\"", with: "&quot;")))]

@@ -2,21 +2,20 @@
 import Foundation
 
 extension Alibaba {
-    /// TTL in seconds of a family without addresses (2978980 §6).
+    /// TTL of a family without addresses (2978980 §6).
     private static let emptySeconds = 60
 
-    /// Returns true for a parameter of the question, which `enc` hides when encrypted.
+    /// Parameters that `enc` hides.
     private static func isAsked(_ name: String) -> Bool {
         ["dn", "q", "cip", "tags"].contains(name) || name.hasPrefix("sdns-")
     }
 
-    /// Values of the parameter `m`.
     private enum Mode: String {
         case plain = "0"
         case cbc = "1"
         case gcm = "2"
 
-        /// Cipher of the mode; nil for plain text.
+        /// Nil for plain text.
         var cipher: Cipher? {
             switch self {
             case .plain: nil
@@ -26,7 +25,6 @@ extension Alibaba {
         }
     }
 
-    /// Parses a call of `/v2/d`.
     func v2(_ parameters: Parameters, _ peer: String, at time: Date) throws(Code) -> Call {
         guard let id = parameters.text("id"),
             let mode = parameters["m"].flatMap(Mode.init(rawValue:)),
@@ -48,7 +46,7 @@ extension Alibaba {
             names: question.names.map(\.asKey),
             isLookup: true
         ) { zone, distortion in
-            // The documented meaning of the code includes "or no domain is configured".
+            // Documented: "or no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(
@@ -61,14 +59,14 @@ extension Alibaba {
         }
     }
 
-    /// Returns true for a valid signature, and false without one.
+    /// False without a signature.
     private func checkSignature(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("exp"), parameters.text("s")) {
         case (nil, nil):
             guard !manner.requiresSignature else { throw .unsignedInterfaceDisabled }
             return false
         case (let expiry?, let signature?):
-            // Without a hexadecimal secret there is no v2 key, so no signature can be valid.
+            // Without a hexadecimal secret there is no v2 key.
             guard let key = Hex.decode(account[.alibabaSecret]) else { throw .invalidSignature }
             let content = parameters.sorted { name in
                 ["id", "m", "enc", "exp", "v"].contains(name) || Self.isAsked(name)
@@ -84,7 +82,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns the parameters of the question: either all in plain text or all in `enc`.
+    /// All in plain text, or all in `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }
@@ -103,7 +101,6 @@ extension Alibaba {
 
     // MARK: - Answers
 
-    /// Returns the `data` of an answer, before encryption.
     private func data(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let answers = question.names.map { name in
             var members: [(String, JSONText)] = [("dn", .string(distortion.wrongName ?? name))]
@@ -124,7 +121,7 @@ extension Alibaba {
         return ["cip": .string(question.clients[0]), "answers": .array(answers)]
     }
 
-    /// Returns the `data` in the form of the mode: plain JSON, or Base64 of the encrypted text.
+    /// Plain JSON, or Base64 of the encrypted text.
     private func sealed(
         _ data: JSONText,
         _ mode: Mode,

@@ -3,11 +3,10 @@ import Foundation
 
 /// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
-/// Follows the vendor's documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810,
-/// scheduling 111585. Choices of the emulator, unverified: every parameter that cannot be parsed or
-/// decrypted is `MissingArgument`, because no other code fits; an unknown account is
-/// `AccountNotExists` in v1 (known to the SDKs) and `InvalidAccount` in v2 (the only one in its
-/// table); the signature is checked before its expiry.
+/// Documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810, scheduling 111585.
+/// Unverified: an invalid parameter is `MissingArgument`; an unknown account is `AccountNotExists`
+/// in v1 (known to the SDKs) and `InvalidAccount` in v2; the signature is checked before its
+/// expiry.
 struct Alibaba: Vendor {
     var account = Account()
 
@@ -15,24 +14,22 @@ struct Alibaba: Vendor {
 
     /// Behaviour that the console, the region or the documents leave open.
     struct Manner: Sendable, Equatable {
-        /// True if the console disabled unsigned access.
+        /// The console can disable unsigned access.
         var requiresSignature = false
-        /// True if custom resolution is available, which it is not overseas.
+        /// Custom resolution, not available overseas.
         var hasSDNS = true
-        /// Servers that `ss` returns.
+        /// Returned by `ss`.
         var servers: [Server] = []
-        /// `service_status` of `ss`, which the Android SDK obeys; nil for none.
+        /// `service_status` of `ss`, which the Android SDK obeys.
         var status: ServiceStatus?
-        /// v2 `no_ip_code` of an unregistered name; empty for none.
+        /// v2 `no_ip_code`; empty for none.
         var unlistedCode = "DomainNotExist"
     }
 
-    /// Values of `service_status`.
     enum ServiceStatus: String, CaseIterable, Sendable {
         case enable, disable
     }
 
-    /// Error codes with their HTTP status.
     enum Code: String, Error, CaseIterable, Sendable {
         case missingArgument = "MissingArgument"
         case invalidHost = "InvalidHost"
@@ -62,13 +59,11 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Maximum number of names in one request.
     static let batchNames = 5
 
-    /// Maximum validity of a signature in seconds (56810).
+    /// Maximum validity (56810).
     static let signatureSeconds = 86_400
 
-    /// Maximum octets of all custom parameters.
     static let sdnsOctets = 1000
 
     // MARK: - Calls
@@ -108,19 +103,18 @@ struct Alibaba: Vendor {
 
     // MARK: - Parameters of both generations
 
-    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// Names as sent, 1 to 5.
+        /// 1 to 5, as sent.
         var names: [String]
-        /// Families, IPv4 first.
+        /// IPv4 first.
         var families: [Family]
-        /// Client addresses that the answers are for.
+        /// Addresses that the answers are for.
         var clients: [String]
-        /// Custom parameters as JSON; nil without any.
+        /// Custom parameters as JSON.
         var extra: String?
     }
 
-    /// Parses a lookup; the parameter names depend on the API version.
+    /// Parameter names depend on the API version.
     func question(
         _ parameters: Parameters,
         names: String,
@@ -153,8 +147,9 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters as JSON for the reply field `extra`; the service passes them
-    /// to a function of the customer, the emulator returns them unchanged.
+    /// Returns the `sdns-` parameters, unchanged.
+    ///
+    /// The service passes them to a function of the customer.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }
@@ -172,7 +167,7 @@ struct Alibaba: Vendor {
         return JSONText.object(custom.map { ($0.name, .string($0.value)) }).text
     }
 
-    /// Checks a signature, its expiry, and that the expiry is not too far ahead.
+    /// Checks a signature and its expiry.
     func check(_ signature: String, _ honest: String, _ expiry: String, at time: Date) throws(Code)
     {
         guard Digest.areEqual(signature, honest) else { throw .invalidSignature }

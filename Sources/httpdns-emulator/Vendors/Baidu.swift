@@ -3,18 +3,15 @@ import Foundation
 
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
-/// Follows the vendor's document Vjwvxm96x. The available copies lack its table of errors and the
-/// values of `type`; the values are those of Baidu's Android SDK. Choices of the emulator,
-/// unverified: an error is a `msg` with status 200, and the texts are the emulator's; a signature
-/// may expire at any later time; an unregistered name has no entry; no `tag` is configured;
-/// `detail` adds nothing.
+/// Document Vjwvxm96x; copies lack the errors and the values of `type` (here from the Android SDK).
+/// Unverified: an error is a `msg` with status 200; a signature may expire at any later time; an
+/// unregistered name has no entry; no `tag` is configured; `detail` adds nothing.
 struct Baidu: Vendor {
     var account = Account()
 
-    /// Maximum number of names in one request.
     static let batchNames = 10
 
-    /// Reason for a refused request; the raw value is the `msg`.
+    /// The raw value is the `msg`.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -81,8 +78,7 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK continues with the first address; the documented server is the only known
-                // one.
+                // The SDK continues with the first address; only one server is documented.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
@@ -92,8 +88,7 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Returns the `data` of an answer; the `msg` of a family is undocumented, but the SDK requires
-    /// it.
+    /// The SDK requires the undocumented `msg` of a family.
     private func data(
         _ names: [String],
         _ families: [Family],

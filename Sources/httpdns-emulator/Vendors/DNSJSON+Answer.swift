@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DNSJSON {
-    /// Mnemonics of common record types (IANA, DNS parameters).
+    /// IANA, DNS parameters.
     private static let types = [
         "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28,
         "SRV": 33, "NAPTR": 35, "DS": 43, "RRSIG": 46, "DNSKEY": 48, "TLSA": 52, "SVCB": 64,
         "HTTPS": 65, "ANY": 255, "CAA": 257,
     ]
 
-    /// RCODE names (RFC 1035 §4.1.1, RFC 2136 §2.2), by number.
+    /// By number (RFC 1035 §4.1.1, RFC 2136 §2.2).
     static let rcodes = [
         "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET",
         "NXRRSET", "NOTAUTH", "NOTZONE",
     ]
 
-    /// Negative TTL in seconds: TTL and MINIMUM of the SOA record (RFC 2308 §5).
+    /// TTL and MINIMUM of the SOA record (RFC 2308 §5).
     private static let negativeSeconds = 60
 
-    /// Parses a record type: a number, a mnemonic, or `TYPE64` (RFC 3597 §5).
+    /// Parses a number, a mnemonic, or `TYPE64` (RFC 3597 §5).
     static func type(_ text: String) -> Int? {
         let upper = text.uppercased()
         if let known = types[upper] { return known }
@@ -28,7 +28,7 @@ extension DNSJSON {
         return number
     }
 
-    /// Returns the members before `Question`.
+    /// The members before `Question`.
     static func flags(_ status: Int, _ checkingDisabled: Bool) -> [(String, JSONText)] {
         [
             ("Status", .number(status)), ("TC", .bool(false)), ("RD", .bool(true)),
@@ -36,12 +36,12 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns the answer: the aliases, then the records of the last name.
+    /// Returns the aliases, then the records of the last name.
     ///
     /// The status is that of the last name (RFC 6604 §3). A negative answer has an SOA record.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
-        // A query for CNAME returns the alias and does not follow it (RFC 1034 §3.6.2).
+        // A query for CNAME does not follow the alias (RFC 1034 §3.6.2).
         if question.type == 5 {
             chain.links = Array(chain.links.prefix(1))
             chain.end = chain.links.first?.owner ?? chain.end
@@ -69,7 +69,7 @@ extension DNSJSON {
         }
         if question.isShort { return .strings(addresses) }
 
-        // A loop of aliases is SERVFAIL.
+        // A loop is SERVFAIL.
         let status = chain.end.map { zone.exists($0) ? 0 : 3 } ?? 2
         var members = Self.flags(status, question.checkingDisabled)
         let asked: JSONText = [
@@ -100,7 +100,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns an SOA record for the last two labels of the name, because a zone file has none.
+    /// Makes an SOA record for the last two labels: a zone file has none.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds
@@ -111,7 +111,6 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns a name with or without a final dot.
     private func written(_ name: String) -> String {
         let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
         return manner.names == .dotted || bare.isEmpty ? bare + "." : bare

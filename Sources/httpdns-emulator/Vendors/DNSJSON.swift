@@ -3,36 +3,34 @@ import Foundation
 
 /// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
-/// Follows "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare) and
-/// "DoH JSON API" 209314 (Alibaba Cloud DNS). Unlike HTTPDNS vendors, these are resolvers of all
-/// names, so a name that is not in the zone is NXDOMAIN. Choices of the emulator, unverified: a
+/// Documents: "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare),
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). A name outside the zone is NXDOMAIN. Unverified: a
 /// wrong AliDNS key is 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
 /// `ts` may differ by 600 s; methods other than GET are 405.
 struct DNSJSON: Vendor {
-    /// AliDNS account; the other servers have none.
+    /// AliDNS only.
     var account = Account()
 
     var manner = Manner()
 
-    /// Behaviour in which the servers differ.
+    /// Differences between servers.
     struct Manner: Sendable, Equatable {
         var question = QuestionForm.array
         var names = NameForm.dotted
-        /// True if calls must be signed, as AliDNS's current document requires.
+        /// True if calls must be signed, as AliDNS's current document demands.
         var requiresKey = false
     }
 
-    /// `Question` is an array at Google, and an object in AliDNS's published example.
+    /// Form of `Question`: array (Google), object (AliDNS's example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
 
-    /// Form of names: with a final dot, or without, as in some Cloudflare replies.
+    /// Some Cloudflare replies lack the final dot.
     enum NameForm: String, CaseIterable, Sendable {
         case dotted, bare
     }
 
-    /// Reason for a refused request.
     enum Refusal: Error {
         /// 405.
         case method
@@ -42,21 +40,20 @@ struct DNSJSON: Vendor {
         case key(String)
     }
 
-    /// Maximum difference in seconds between `ts` and the clock.
+    /// Maximum difference between `ts` and the clock.
     static let signatureSeconds = 600
 
-    /// Parameters of a lookup.
     struct Question: Sendable {
         var name: String
-        /// Record type, 1 to 65535.
+        /// 1 to 65535.
         var type: Int
         /// CD flag, which is only echoed.
         var checkingDisabled = false
-        /// `edns_client_subnet` as requested, if any.
+        /// As requested.
         var subnet: String?
-        /// Client address that the answer is for.
+        /// Address that the answer is for.
         var client: String
-        /// True if the answer is an array of addresses (AliDNS).
+        /// Array of addresses (AliDNS).
         var isShort = false
         var contentType: String
     }
@@ -92,7 +89,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns an RCODE, by name or number, as `Status`; other codes in AliDNS's error form.
+    /// RCODE by name or number; other codes in AliDNS's form.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])
@@ -102,7 +99,7 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// Parses the parameters; the first of equal names counts (Google).
+    /// The first of equal names counts (Google).
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
         guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(
@@ -110,7 +107,7 @@ struct DNSJSON: Vendor {
         )
     }
 
-    /// Parses everything except the signature.
+    /// Except the signature.
     private func question(
         _ parameters: Parameters,
         _ request: Request
@@ -146,7 +143,7 @@ struct DNSJSON: Vendor {
         return question
     }
 
-    /// Parses a flag: `1` and `true`, or `0`, `false` and absence.
+    /// `1` and `true`, or `0`, `false` and absence.
     private static func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value?.lowercased() {
         case nil, "", "0", "false": return false
@@ -155,7 +152,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// Returns true for a valid AliDNS signature, and false if none is sent or required.
+    /// True for a valid signature, false if none is sent or required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

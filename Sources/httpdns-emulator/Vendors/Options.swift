@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// Options for Tencent's behaviour.
 struct TencentOptions: ParsableArguments {
     @Option(help: .init("Batch lines that end in |clientip: last, every.", valueName: "which"))
     var clientIpLines = Tencent.ClientLines.last
@@ -29,9 +28,6 @@ struct TencentOptions: ParsableArguments {
     @Option(help: .init("Validity of --conf-servers in minutes, 1-1440.", valueName: "minutes"))
     var confTtl = 60
 
-    /// Returns Tencent's behaviour for a listener at `own`.
-    ///
-    /// - Throws: `ValidationError`.
     func manner(at own: Endpoint) throws -> Tencent.Manner {
         guard (200...599).contains(refusal) else {
             throw ValidationError("--refusal: \(refusal) is not a status code")
@@ -58,7 +54,6 @@ struct TencentOptions: ParsableArguments {
     }
 }
 
-/// Options for Alibaba's behaviour.
 struct AlibabaOptions: ParsableArguments {
     @Flag(help: "Refuse unsigned lookups (UnsignedInterfaceDisabled).")
     var requireSignature = false
@@ -79,9 +74,6 @@ struct AlibabaOptions: ParsableArguments {
     )
     var unlistedCode = "DomainNotExist"
 
-    /// Returns Alibaba's behaviour for a listener at `own`.
-    ///
-    /// - Throws: `ValidationError`.
     func manner(at own: Endpoint) throws -> Alibaba.Manner {
         let servers = try ssServers?.split(separator: ",").map { text in
             guard let server = Alibaba.Server(String(text)) else {
@@ -99,7 +91,6 @@ struct AlibabaOptions: ParsableArguments {
     }
 }
 
-/// Options for servers of DNS in JSON.
 struct DNSJSONOptions: ParsableArguments {
     @Option(
         help: .init("Form of Question: array, object (AliDNS's document).", valueName: "form")

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tencent {
-    /// Maximum octets of a batch answer before encryption (379/54976).
+    /// Limit of a batch answer before encryption (379/54976).
     static let answerOctets = 8 * 1024
 
-    /// Returns the answer before encryption; empty if no name is registered.
+    /// Returns the answer before encryption.
     ///
-    /// - An unregistered name has no line.
-    /// - A registered name without addresses has the form `manner.missingFamily`; a single answer
-    ///   for one family without name is empty instead ("no record: empty").
-    /// - Lines of a batch beyond `answerOctets` are omitted: the vendor documents the limit, but
-    ///   not the reaction.
+    /// An unregistered name has no line. A name without addresses has the form
+    /// `manner.missingFamily`, or is empty in a single answer for one family ("no record: empty").
+    /// Lines beyond `answerOctets` are omitted.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1
         let client = question.saysClient ? "|" + question.client : ""
@@ -34,7 +32,6 @@ extension Tencent {
         }
     }
 
-    /// Returns the requested families, IPv4 first.
     private func addresses(
         of name: String,
         _ question: Question,

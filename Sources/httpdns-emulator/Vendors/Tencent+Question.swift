@@ -2,30 +2,26 @@
 import Foundation
 
 extension Tencent {
-    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// Names in lower case without a final dot, in request order; 1 to 8.
+        /// 1 to 8, in order, lower case without a final dot.
         var keys: [String]
         var type: RecordType
-        /// True if the answer has TTLs.
         var saysTTL: Bool
-        /// True if the answer has the client's address.
         var saysClient: Bool
-        /// True if a single answer has its name; a batch always does.
+        /// A batch always has names.
         var saysName: Bool
-        /// Client address that the answers are for: `ip`, or the source of the request.
+        /// Parameter `ip`, or the source of the request.
         var client: String
     }
 
-    /// Values of the parameter `type`.
     enum RecordType: Sendable {
         case a, aaaa, both
     }
 
-    /// Maximum number of names in a batch (379/54976).
+    /// Limit of a batch (379/54976).
     static let batchNames = 8
 
-    /// Parses everything except the account.
+    /// Except the account.
     func question(
         _ parameters: Parameters,
         _ channel: Channel,
@@ -54,7 +50,7 @@ extension Tencent {
         )
     }
 
-    /// Returns the names of `dn`, after decryption and the check of the expiry.
+    /// Decrypted, after the check of the expiry.
     private func names(
         _ dn: String,
         _ channel: Channel,
@@ -82,9 +78,9 @@ extension Tencent {
         return names
     }
 
-    /// Returns the address of `ip`: documented as encrypted, but sent in plain text by the SDKs.
+    /// Nil if absent, or empty as in the Android SDK.
     ///
-    /// - Returns: nil if the parameter is absent, or empty as in the Android SDK.
+    /// Documented as encrypted, but the SDKs send plain text.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }
@@ -93,7 +89,7 @@ extension Tencent {
         return text
     }
 
-    /// Returns the text of a parameter, decrypted unless the channel uses a token.
+    /// Plain with a token.
     private func decrypted(_ text: String, _ channel: Channel) throws(Refusal) -> String {
         guard let (cipher, key) = key(channel) else { return text }
         do {
@@ -106,7 +102,7 @@ extension Tencent {
         }
     }
 
-    /// Parses a flag: `1`, or `0` and absence.
+    /// `1`, or `0` and absence.
     private func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value {
         case nil, "0": return false

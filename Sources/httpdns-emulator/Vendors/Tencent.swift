@@ -3,11 +3,9 @@ import Foundation
 
 /// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
-/// Follows the vendor's documents "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption
-/// and decryption" 379/3530, "service IP disaster recovery" 379/116336. They specify 200 for any
-/// well-formed request, 404 for a wrong path, 501 for a wrong method, and nothing for wrong
-/// parameters. Choices of the emulator, unverified: 200 without content for a request that cannot
-/// be parsed or decrypted, `refusal` for a wrong account.
+/// Documents: "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption and decryption"
+/// 379/3530, "service IP disaster recovery" 379/116336. Unverified: 200 without content for a
+/// request that cannot be parsed or decrypted, `refusal` for a wrong account.
 struct Tencent: Vendor {
     var account = Account()
 
@@ -17,36 +15,34 @@ struct Tencent: Vendor {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// Returns a status code without content: no other errors are documented.
+    /// No other errors are documented.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// Behaviour that the documents leave open, or in which they disagree with the SDKs.
+    /// Behaviour that the documents leave open, or in which the SDKs differ.
     struct Manner: Sendable, Equatable {
-        /// Lines of a batch with the client's address.
+        /// Lines with the client's address.
         var clientLines = ClientLines.last
-        /// Form of a family without addresses.
         var missingFamily = MissingFamily.zero
         /// Status code for a wrong account; 200 for an empty answer.
         var refusal = 401
         /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
-        /// True if `dn` must not have an `;expiry`.
+        /// `dn` must not have an `;expiry`.
         var refusesExpiry = false
-        /// Service addresses of `/conf`; the real vendor's addresses are never a default, because
-        /// tests would then query the vendor.
+        /// Service addresses of `/conf`; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
-        /// Validity of the service addresses in minutes.
+        /// Validity of the service addresses.
         var serviceMinutes = 60
     }
 
-    /// Lines with `|clientip`: the documents show the last line, the SDKs need every line.
+    /// The documents show the last line, the SDKs need every line.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
 
-    /// Form of a family without addresses; the documents show `0`, without a TTL.
+    /// The documents show `0`, without a TTL.
     enum MissingFamily: String, CaseIterable, Sendable {
         case zero
         case zeroTTL = "zero-ttl"
@@ -54,18 +50,17 @@ struct Tencent: Vendor {
         case emptyTTL = "empty-ttl"
     }
 
-    /// Authentication and encryption of a request.
+    /// Authentication and encryption.
     enum Channel: String, Sendable {
         case token, aes, des
     }
 
-    /// Reason for a refused request.
     enum Refusal: Error {
-        /// A method other than GET and POST: 501, as documented.
+        /// 501: neither GET nor POST.
         case method
-        /// The parameters cannot be parsed, or `dn` cannot be decrypted.
+        /// Invalid parameters, or undecryptable `dn`.
         case unintelligible
-        /// The account or token is wrong, or the expiry has passed.
+        /// Wrong account or token, or expired.
         case account
     }
 
@@ -100,7 +95,6 @@ struct Tencent: Vendor {
         }
     }
 
-    /// Returns the channel of a request after checking its account.
     private func channel(_ parameters: Parameters) throws(Refusal) -> Channel {
         let channel: Channel
         switch (parameters["token"], parameters["alg"]) {
@@ -109,14 +103,13 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The table requires `alg`, but the examples omit it for DES.
+            // Required in the table, but omitted for DES in the examples.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
             channel = named
         }
-        // A request without id and token is the free form of 119.29.29.29, discontinued on
-        // 2022-01-01.
+        // Without id and token: the free form of 119.29.29.29, discontinued on 2022-01-01.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel
@@ -132,7 +125,7 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// Returns a response in the form of the channel; empty text is empty content.
+    /// Responds in the form of the channel; empty text is empty content.
     private func respond(
         _ text: String,
         over channel: Channel,
@@ -144,7 +137,6 @@ struct Tencent: Vendor {
         )
     }
 
-    /// Service addresses in the form of `/conf`.
     private var conf: String {
         let addresses = manner.serviceAddresses.joined(separator: ";")
         return "log:0|domain:0|ip:\(addresses)|ttl:\(manner.serviceMinutes)"

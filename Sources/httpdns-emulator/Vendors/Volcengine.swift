@@ -3,36 +3,34 @@ import Foundation
 
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
-/// Follows the vendor's documents "resolve one or several names" 6758/113991, "signature"
-/// 6758/174756 and "response" 6758/174757. Choices of the emulator, unverified: several names get
-/// an array of single answers; `type` is A, AAAA or, by default, both; errors have no content; at
-/// most 10 names; an unregistered name is 200 without addresses. `svc_meta`, a closed test with an
-/// unknown signature, is not supported.
+/// Documents: "resolve one or several names" 6758/113991, "signature" 6758/174756, "response"
+/// 6758/174757. Unverified: several names get an array of single answers; `type` is A, AAAA or, by
+/// default, both; errors have no content; at most 10 names; an unregistered name is 200 without
+/// addresses. `svc_meta`, a closed test, is not supported.
 struct Volcengine: Vendor {
     var account = Account()
 
-    /// Maximum number of names in one request.
     static let batchNames = 10
 
-    /// TTL in seconds of an answer without addresses.
+    /// TTL of an answer without addresses.
     private static let emptySeconds = 60
 
     /// Documented status codes of refused requests.
     enum Refusal: Int, Error, Sendable {
-        /// Wrong parameters, account or signature, or an expired signature.
+        /// Parameters, account or signature.
         case forbidden = 403
-        /// A method other than GET.
+        /// The method is not GET.
         case method = 405
     }
 
-    /// Returns true for `/resolve` with a parameter that DNS in JSON does not have.
+    /// `/resolve` with a parameter that DNS in JSON does not have.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
         return names.contains("account_id") || names.contains("domain")
     }
 
-    /// Returns a status code without content; 403, 405, 429 and 500 are documented.
+    /// 403, 405, 429 and 500 are documented.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 403)
     }
@@ -54,7 +52,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters take part as empty values; only this rule fits the published hash.
+        // Absent parameters count as empty: only this rule fits the published hash.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",

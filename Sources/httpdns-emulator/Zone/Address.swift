@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Address families of the vendors.
 enum Family: String, Sendable {
-    /// IPv4, record type A.
     case v4 = "A"
-    /// IPv6, record type AAAA.
     case v6 = "AAAA"
 }
 
-/// IP address with its original text.
+/// IP address with its text.
 ///
-/// The vendors' documents print addresses that are not in canonical form (RFC 5952), so the text of
-/// the zone file is sent unchanged.
+/// The vendors' documents print non-canonical addresses (RFC 5952).
 struct Address: Sendable, Equatable {
-    /// Original text.
     let text: String
 
-    /// 4 or 16 octets, network order.
+    /// Network order.
     let octets: [UInt8]
 
     var family: Family { octets.count == 4 ? .v4 : .v6 }
 
-    /// Parses a numeric address; nil for other text (`inet_pton(3)`: no zone index, no short
-    /// forms).
+    /// No zone index or short form (`inet_pton(3)`).
     init?(_ text: String) {
         let version = text.contains(":") ? AF_INET6 : AF_INET
         var octets = [UInt8](repeating: 0, count: version == AF_INET6 ? 16 : 4)
@@ -34,15 +28,14 @@ struct Address: Sendable, Equatable {
     }
 }
 
-/// Range of addresses, for example `203.0.113.0/24`.
+/// `203.0.113.0/24`.
 struct Subnet: Sendable, Equatable {
     /// Any address of the range.
     let address: Address
 
-    /// Prefix length: 0 to 32, or 0 to 128.
+    /// 0 to 32, or 0 to 128.
     let length: Int
 
-    /// Parses `ADDRESS/LENGTH`; nil for other text.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = Address(String(parts[0])),
@@ -61,14 +54,13 @@ struct Subnet: Sendable, Equatable {
     }
 }
 
-/// Address and port to listen on.
 struct Endpoint: Sendable, Equatable {
     let address: Address
 
-    /// Port; 0 lets the kernel choose.
+    /// 0 lets the kernel choose.
     let port: UInt16
 
-    /// Parses `127.0.0.1:80` or `[::1]:80`; nil for other text.
+    /// `127.0.0.1:80` or `[::1]:80`.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...])

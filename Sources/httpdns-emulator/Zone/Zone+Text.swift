@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Error while loading a zone.
 enum ZoneError: Error, CustomStringConvertible {
-    /// The file cannot be read; the payload is the reason.
+    /// Reason.
     case unreadable(String)
-    /// A line has none of the valid forms.
     case line(Int, String)
-    /// The JSON has the wrong structure; the payload is the position.
+    /// Position of a wrong structure.
     case json(String)
 
-    /// Text for the user, without the file name.
     var description: String {
         switch self {
         case .unreadable(let why): why
@@ -23,11 +20,9 @@ enum ZoneError: Error, CustomStringConvertible {
 extension Zone {
     /// Parses a zone of lines; `;` starts a comment.
     ///
-    ///     name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]
-    ///     name TTL CNAME TARGET
-    ///     name empty
-    ///
-    /// - Throws: `line`.
+    /// - `name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]`
+    /// - `name TTL CNAME TARGET`
+    /// - `name empty`
     init(text: String) throws(ZoneError) {
         self.init()
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -46,9 +41,7 @@ extension Zone {
 
     /// Parses a JSON zone; every member except `ttl` is optional.
     ///
-    ///     {"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}
-    ///
-    /// - Throws: `json`.
+    /// `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`
     init(json: Data) throws(ZoneError) {
         self.init()
         let entries: [String: Entry]
@@ -76,9 +69,7 @@ extension Zone {
         }
     }
 
-    /// Loads a zone file: JSON if its name ends in `.json`, else lines.
-    ///
-    /// - Throws: any `ZoneError`.
+    /// JSON if the file name ends in `.json`, else lines.
     init(file path: String) throws(ZoneError) {
         let data: Data
         do {
@@ -96,7 +87,6 @@ extension Zone {
 
     // MARK: - Details
 
-    /// Name of a JSON zone.
     private struct Entry: Decodable {
         var a: [String]?
         var aaaa: [String]?
@@ -111,7 +101,6 @@ extension Zone {
         }
     }
 
-    /// Error in a line.
     private struct Complaint: Error {
         var text: String
     }

@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Registered names of the vendor's account, and their addresses.
+/// Registered names of the account, and their addresses.
 struct Zone: Sendable {
-    /// Address of a name.
     struct Record: Sendable, Equatable {
-        /// Address, with its original text.
         var address: Address
-        /// TTL in seconds.
+        /// In seconds.
         var ttl: Int
-        /// Clients that get the address; nil for all clients without a matching subnet.
+        /// Nil for all clients without a matching subnet.
         var subnet: Subnet?
     }
 
-    /// Addresses of one name and family for one client.
+    /// Addresses for one name, family and client.
     struct Answer: Sendable, Equatable {
-        /// Addresses in the order of the file; empty if there is none of this family.
         var addresses: [String] = []
-        /// Lowest TTL of the records, in seconds.
+        /// Lowest TTL of the records.
         var ttl = 0
     }
 
-    /// Chain of aliases from a name to the name with the addresses.
+    /// Chain from a name to the name with the addresses.
     struct Chain: Sendable, Equatable {
-        /// Alias in a chain: owner name, target and TTL.
         struct Link: Sendable, Equatable {
             var owner: String
             var target: String
             var ttl: Int
         }
 
-        /// Aliases in order.
         var links: [Link] = []
-        /// Last name; nil for a loop or a chain that is too long.
+        /// Last name; nil for a loop or a too long chain.
         var end: String?
     }
 
@@ -40,24 +35,22 @@ struct Zone: Sendable {
         var ttl: Int
     }
 
-    /// Records by lower-case name without the final dot; empty for a name without addresses.
+    /// Records by lower-case name without final dot; empty for a name without addresses.
     ///
     /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
 
-    /// Aliases by name; `records` contains each of these names too.
+    /// Each name is also in `records`.
     private var aliases: [String: Alias] = [:]
 
-    /// Names above a registered name: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
+    /// Names above a registered name exist: no wildcard covers them (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
     var count: Int { records.count }
 
     // MARK: - Making
 
-    /// Registers a name, with an additional record if there is one.
-    ///
-    /// - Returns: false if the name has an alias, which excludes records.
+    /// False if the name has an alias.
     @discardableResult
     mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
         let name = name.asKey
@@ -71,9 +64,7 @@ struct Zone: Sendable {
         return true
     }
 
-    /// Registers a name with an alias.
-    ///
-    /// - Returns: false if the name has records or an alias.
+    /// False if the name has records or an alias.
     mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
         guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
             return false
@@ -85,10 +76,10 @@ struct Zone: Sendable {
 
     // MARK: - Reading
 
-    /// Returns true if the name, or a wildcard above it, is registered.
+    /// True for the name itself or a wildcard above.
     func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
-    /// Returns true if the name or a name below it is registered (RFC 8020 §2: the name exists).
+    /// True also if only a name below is registered (RFC 8020 §2).
     func exists(_ name: String) -> Bool { isRegistered(name) || ancestors.contains(name.asKey) }
 
     func chain(_ name: String) -> Chain {
@@ -100,9 +91,9 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// Returns the addresses of a name for a client, after all aliases; empty if there are none.
+    /// Follows all aliases; may be empty.
     ///
-    /// Among the subnets that contain the client, the longest prefix wins, per family.
+    /// The longest matching prefix wins, per family.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
@@ -124,8 +115,7 @@ struct Zone: Sendable {
 
     // MARK: - Details
 
-    /// Returns the registered name that answers for a name: itself, or the wildcard at its closest
-    /// encloser (RFC 4592 §3.3.1).
+    /// The name itself, or the wildcard at its closest encloser (RFC 4592 §3.3.1).
     private func owner(_ name: String) -> String? {
         let name = name.asKey
         if records[name] != nil { return name }

@@ -4,9 +4,7 @@ import Glibc
 
 /// Synchronous client of the control socket.
 struct ControlClient {
-    /// Time limit of a call, including the connection: 10 s.
-    ///
-    /// The daemon answers most calls from memory within milliseconds.
+    /// Includes the connection.
     static let timeout = Duration.seconds(10)
 
     let socket: String
@@ -15,18 +13,16 @@ struct ControlClient {
 
     /// Makes one call on a new connection.
     ///
-    /// - Throws: `Failure` with `unreachable` without a complete reply, with `failed` if the reply
-    ///   is malformed.
+    /// - Throws: `unreachable` without a complete reply, `failed` for a malformed reply.
     func call(_ call: Call) throws(Failure) -> Reply {
         var connection = try ControlConnection.open(path: socket, timeout: limit)
         return try connection.exchange(call)
     }
 
-    /// Makes a call with several replies, and passes each to `take` until the last one.
+    /// Passes each reply of one call to `take`, until the last reply.
     ///
-    /// - Parameter silence: maximum time between replies, in addition to the usual time limit; nil
-    ///   for no limit.
-    /// - Throws: as `call`, also if the connection ends before the last reply.
+    /// - Parameter silence: maximum time between replies, plus the usual time limit; nil for no
+    ///   limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -41,7 +37,7 @@ struct ControlClient {
         }
     }
 
-    /// Like `stream`, but decodes directly into `Results`, which takes a tenth of the time.
+    /// Like `stream`, but decodes directly into `Results`, in a tenth of the time.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

@@ -2,28 +2,26 @@
 import Control
 import Glibc
 
-/// Connection to the control socket, closed when the value goes out of scope.
+/// Connection to the control socket.
 struct ControlConnection: ~Copyable {
     private static let readOctets = 64 * 1024
 
-    /// Connected, non-blocking socket; `poll` waits until the deadline.
+    /// Non-blocking; `poll` waits until the deadline.
     private let descriptor: Int32
 
     private let path: String
 
-    /// Time limit of each further reply; nil for no limit.
+    /// Time limit of each reply after the first; nil for no limit.
     var timeout: Duration? {
         didSet { deadline = timeout.map { .now.advanced(by: $0) } }
     }
 
-    /// End of the current wait; nil for no limit.
     private var deadline: ContinuousClock.Instant?
 
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
     // MARK: - Making
 
-    /// Takes ownership of a socket that is not connected yet.
     private init(descriptor: Int32, path: String, timeout: Duration) {
         self.descriptor = descriptor
         self.path = path
@@ -33,9 +31,8 @@ struct ControlConnection: ~Copyable {
 
     /// Connects to the socket at `path`.
     ///
-    /// - Parameter timeout: time limit of the first reply, including the connection, and of each
-    ///   further reply.
-    /// - Throws: `Failure` with `usage` for an invalid socket path, otherwise with `unreachable`.
+    /// - Parameter timeout: time limit of each reply; the first includes the connection.
+    /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -87,7 +84,7 @@ struct ControlConnection: ~Copyable {
         try send(message)
     }
 
-    /// Waits for the next reply to a call with `more` and decodes it with `read`.
+    /// Waits for the next reply of a call with `more`.
     mutating func next<Value>(_ read: ([UInt8]) throws -> Value) throws(Failure) -> Value {
         let reply = try receive(read)
         deadline = timeout.map { .now.advanced(by: $0) }
@@ -96,8 +93,7 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Connects; the wait is long only if the daemon accepts no connections, and the kernel limits
-    /// it.
+    /// Waits, at most for the kernel's limit, while the daemon accepts no connections.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Failures to reach the daemon, each with a hint.
+/// Failures to reach the daemon, with a hint.
 enum Unreachable {
     static func connecting(to path: String, error: Int32) -> Failure {
         switch error {
@@ -32,7 +32,6 @@ enum Unreachable {
         }
     }
 
-    /// Failure of an established connection.
     static func talking(to path: String, error: Int32) -> Failure {
         error == EPIPE || error == ECONNRESET
             ? closed(path)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Checks of the daemon: its unit, settings, state, vendors and upstreams.
 extension Check {
     static let unit = Check("unit") { machine in
         guard let unit = machine.unit else { return [.skipped("systemd is not running")] }
@@ -45,12 +44,10 @@ extension Check {
         return results
     }
 
-    /// Returns the cause of a failed unit, and the commands that repair and restart it.
+    /// Returns the cause of a failed unit, and the commands that restart it.
     ///
-    /// systemd does not restart such a unit. `systemctl restart` alone may not be enough: after too
-    /// many starts, systemd refuses further starts until the interval of the start limit ends. A
-    /// socket unit that failed together with the service receives no queries. `reset-failed` clears
-    /// both states.
+    /// systemd refuses `restart` after too many starts. A failed socket unit receives no queries.
+    /// `reset-failed` clears both states.
     private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
         let what = "httpdnsd.service failed"
         let cause: (what: String, fix: String) =
@@ -129,7 +126,6 @@ extension Check {
         return [.ok(who)]
     }
 
-    /// Validity of the settings file, and differences from the settings in force.
     static let settings = Check("settings") { machine in
         if let file = machine.closedSettings.first {
             return [
@@ -153,8 +149,7 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // systemd creates the credentials when it starts the unit; other processes cannot read
-        // them.
+        // Only the unit has the credentials.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
@@ -169,7 +164,6 @@ extension Check {
         return [.failure(first, fix: "httpdnsd --check shows all errors")]
     }
 
-    /// Evaluates the result of `Check` from the daemon, which has the credentials of its unit.
     private static func results(on settingsCheck: ReloadReply, _ machine: MachineFacts) -> [Verdict]
     {
         if let first = settingsCheck.problems.first {
@@ -205,7 +199,7 @@ extension Check {
         }
     }
 
-    /// Minimum limit of open files, for TCP clients and vendor connections.
+    /// Enough for TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -221,7 +215,7 @@ extension Check {
         ]
     }
 
-    /// Kernel acceleration; a daemon without it is healthy.
+    /// Kernel acceleration is optional.
     static let kernel = Check("kernel") { machine in
         guard let status = machine.status?.acceleration else { return [] }
         let why = status.why.map { ": \($0)" } ?? ""
@@ -280,7 +274,7 @@ extension Check {
                     fix: "configure another upstream in httpdnsd.yaml"
                 )
             }
-            // Late replies also count as foreign, but are few.
+            // Late replies are normal.
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
                     "\(upstream.name): \(count) messages from its address matched no query",

@@ -2,9 +2,8 @@
 import Control
 import DNSWire
 
-/// Checks of the environment: containers, clock, certificates, and interception of port 53.
 extension Check {
-    /// Reachability of the daemon from containers, which have a loopback interface of their own.
+    /// Containers have a loopback interface of their own.
     static let containers = Check("containers") { machine in
         var results: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -71,7 +70,7 @@ extension Check {
         return results
     }
 
-    /// Returns the quoted strings of the list after a key, in JSON or TOML; skips comments.
+    /// Returns the strings of the list after a key, in JSON or TOML; skips comments.
     private static func strings(after key: String, in text: String) -> [String] {
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"
@@ -84,8 +83,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Largest accepted clock difference in seconds; the strictest vendor refuses signatures at 15
-    /// min.
+    /// In seconds; the strictest vendor accepts 15 min in signatures.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in
@@ -125,7 +123,7 @@ extension Check {
         ]
     }
 
-    /// Interception of port 53 by a device on the network path.
+    /// Detects a network device that intercepts port 53.
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
             return [.skipped("not checked: needs --network, which queries unassigned addresses")]

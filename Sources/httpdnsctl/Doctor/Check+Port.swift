@@ -2,9 +2,7 @@
 import Control
 import DNSWire
 
-/// Checks of port 53: its owner, and the daemon's answers.
 extension Check {
-    /// Processes that have port 53 open.
     static let port = Check("port-53") { machine in
         let daemon = machine.status?.pid
         var results: [Verdict] = []
@@ -39,7 +37,7 @@ extension Check {
         return results
     }
 
-    /// Returns true if the socket of another process prevents a listener of the daemon.
+    /// Returns true if another process prevents a listener of the daemon.
     ///
     /// The kernel refuses to bind an address if the wildcard address is bound, and the reverse.
     private static func occupiesPort(
@@ -47,7 +45,7 @@ extension Check {
         of machine: MachineFacts
     ) -> Bool {
         let listeners = machine.status?.listeners ?? []
-        // The running daemon already has this address.
+        // The running daemon already has the address.
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
@@ -91,9 +89,8 @@ extension Check {
         }
     }
 
-    /// Answers of the daemon on each of its addresses, over both transports.
     static let answers = Check("answers") { machine in
-        // Without the daemon's status, the answers could come from another server: see port-53.
+        // Without the status, another server could have answered.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

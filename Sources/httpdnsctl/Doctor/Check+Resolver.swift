@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Checks of the machine's resolver settings: do programs use the daemon?
 extension Check {
     static let resolvConf = Check("resolv-conf") { machine in
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -31,7 +30,6 @@ extension Check {
         return [.ok("points to \(first)")] + options(file, machine)
     }
 
-    /// Returns warnings about a resolv.conf that points to the daemon.
     private static func options(_ file: ResolvConfText, _ machine: MachineFacts) -> [Verdict] {
         var results: [Verdict] = []
         let others = file.nameservers.prefix(ResolvConfText.maximumServers).filter {
@@ -80,7 +78,7 @@ extension Check {
         return results
     }
 
-    /// Returns true if systemd-resolved forwards to the daemon, by our drop-in or another setting.
+    /// Returns true if systemd-resolved forwards to the daemon.
     private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
         let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
         let settings = facts.resolvedSettings + "\n" + dropIn
@@ -114,7 +112,7 @@ extension Check {
         ]
     }
 
-    /// Services that getaddrinfo uses before DNS, from `nsswitch.conf`.
+    /// Services that getaddrinfo uses before DNS.
     static let nsswitch = Check("nsswitch") { machine in
         guard let text = machine.nsswitch else {
             return [.ok("nsswitch.conf does not exist: glibc uses DNS, then files")]
@@ -166,7 +164,6 @@ extension Check {
         }
     }
 
-    /// Programs that cache answers between getaddrinfo and the daemon.
     static let nameCache = Check("name-cache") { machine in
         var results: [Verdict] = []
         let nscd = machine.processes.intersection(["nscd", "unscd"]).sorted()
@@ -195,7 +192,7 @@ extension Check {
         return results
     }
 
-    /// A getaddrinfo call that takes longer is slow if the answer is local or cached.
+    /// Local and cached answers are faster.
     private static let slow = Duration.seconds(1)
 
     static let getaddrinfo = Check("getaddrinfo") { machine in
@@ -208,7 +205,7 @@ extension Check {
                 )
             ]
         }
-        // getaddrinfo omits an address family of which this machine has no address.
+        // getaddrinfo omits families that this machine does not have.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }

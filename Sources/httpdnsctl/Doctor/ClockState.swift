@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import CLinux
 
-/// Synchronization state of the machine's clock.
 enum ClockState {
-    /// Kernel's synchronization flag; nil if unavailable, as in some containers.
+    /// Kernel flag; nil if unavailable, as in some containers.
     static var isSynchronised: Bool? {
         switch linux_clock_is_synchronised() {
         case 1: true

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Report of `doctor`.
 struct DoctorReport: Encodable {
     let state: Finding.State
 

@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Result of a check.
 struct Finding: Encodable, Equatable, Sendable {
-    /// Name of the check; stable, for scripts.
+    /// Stable name, for scripts.
     var check: String
 
     var state: State
 
-    /// Description of the result, one line.
+    /// One line.
     var what: String
 
-    /// Recommended action, one line; nil if none is needed.
+    /// Nil if no action is needed.
     var fix: String?
 
-    /// State of a checked item.
     enum State: String, Encodable, Sendable {
         case ok
-        /// Works, but with a limitation or a risk.
+        /// Works, with a limitation or a risk.
         case warning
-        /// Programs of this machine do not resolve names as intended.
+        /// Programs do not resolve names as intended.
         case failure
         /// Not checked, or not applicable.
         case skipped
     }
 }
 
-/// A check: a name, and a pure function of the gathered facts.
+/// Named pure function of the gathered facts.
 struct Check: Sendable {
-    /// Name of the check; stable, for scripts.
     let name: String
 
     private let look: @Sendable (MachineFacts) -> [Verdict]
 
-    /// A finding without the name of its check.
+    /// Finding without the name of its check.
     struct Verdict: Equatable, Sendable {
         var state: Finding.State
         var what: String
@@ -56,14 +53,13 @@ struct Check: Sendable {
         self.look = look
     }
 
-    /// Returns the findings about a machine; may be empty.
     func findings(_ facts: MachineFacts) -> [Finding] {
         look(facts).map {
             Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix)
         }
     }
 
-    /// All checks, in the order of their dependencies.
+    /// In the order of their dependencies.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,

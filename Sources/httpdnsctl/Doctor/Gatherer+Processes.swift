@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Running processes and owners of sockets.
 extension Gatherer {
     private static let port: UInt16 = 53
 
-    /// Gathers the running programs, the owners of port 53, and the daemon's limits.
     func look(atProcessesFor machine: inout MachineFacts) {
         let pids = tree.names(in: "/proc").compactMap { Int($0) }
         var names: [Int: String] = [:]
@@ -30,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Each worker has a socket for the same address.
+            // Each worker has a socket.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -38,7 +36,7 @@ extension Gatherer {
         }
     }
 
-    /// Maps each socket to the process that has it open; for other users' processes only as root.
+    /// Maps sockets to processes; only root sees the processes of other users.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {
@@ -54,7 +52,7 @@ extension Gatherer {
         return holders
     }
 
-    /// Returns the path of the running daemon's settings; nil if it cannot be determined.
+    /// Settings path of the running daemon; nil if unknown.
     func settingsOfDaemon(_ machine: MachineFacts) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil
@@ -64,9 +62,7 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// Returns the settings file of a command line; nil if it has none.
-    ///
-    /// - Parameter commandLine: arguments, each with a final NUL, as in `/proc`.
+    /// `commandLine` is from `/proc`; nil if it names no file.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
@@ -75,7 +71,7 @@ extension Gatherer {
         return words.indices.contains(index + 1) ? String(words[index + 1]) : nil
     }
 
-    /// Returns the soft limit of open files from a `limits` file; nil if there is none.
+    /// Soft limit of open files.
     static func descriptors(_ limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }
@@ -83,7 +79,7 @@ extension Gatherer {
 }
 
 extension MachineFacts.UnitState {
-    /// Parses the `Name=value` lines of `systemctl show`.
+    /// Parses the output of `systemctl show`.
     init(_ text: String) {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") {

@@ -5,8 +5,7 @@ import Glibc
 
 /// Gathers the facts about a machine for the checks.
 ///
-/// By default, no packet leaves the machine: only the daemon and system programs are queried, for
-/// names that the daemon answers locally.
+/// By default, no packet leaves the machine: the daemon gets only questions for local answers.
 struct Gatherer {
     let tree: FileTree
 
@@ -14,16 +13,15 @@ struct Gatherer {
 
     var options = Options()
 
-    /// Called before each step that can take long.
+    /// Called before each slow step.
     var progress: (String) -> Void = { _ in }
 
-    /// Options of the user.
     struct Options {
         /// Name for getaddrinfo; nil for a name below `test.`.
         var name: Name?
-        /// True to query unassigned addresses.
+        /// Allows queries to unassigned addresses.
         var usesNetwork = false
-        /// Path of the settings; nil for those of the daemon.
+        /// Nil for the daemon's settings.
         var settings: String?
     }
 
@@ -55,7 +53,7 @@ struct Gatherer {
         machine.certificateStores = certificateStores()
         machine.socketPath = client.socket
         machine.socket = access(client.socket)
-        // The remaining facts exist only for the running machine.
+        // An image has files only.
         machine.isLive = tree.isThisMachine
         if machine.isLive {
             progress("querying the daemon")
@@ -109,7 +107,6 @@ struct Gatherer {
 
     // MARK: - Files
 
-    /// Returns the owner and permissions of a file; nil if it does not exist.
     private func access(_ path: String) -> MachineFacts.FileAccess? {
         guard let status = tree.status(path, follows: true) else { return nil }
         // SAFETY: access(2) reads a C string, which Swift creates for the call.
@@ -124,7 +121,7 @@ struct Gatherer {
         )
     }
 
-    /// Returns a group name from `/etc/group`; NSS could query the network.
+    /// Reads `/etc/group` itself, because NSS could query the network.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -133,14 +130,13 @@ struct Gatherer {
         return "\(group)"
     }
 
-    /// Returns the settings file and its drop-ins.
     private func settingsFiles(_ settings: String) -> [String] {
         [settings]
             + tree.names(in: settings + ".d").filter { $0.hasSuffix(".yaml") }
             .map { "\(settings).d/\($0)" }
     }
 
-    /// Returns the existing files of all `file: PATH` entries in the settings and their drop-ins.
+    /// Returns the files of `file: PATH` entries in the settings and their drop-ins.
     private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
         let text = settingsFiles(settings).compactMap(tree.text).joined(separator: "\n")
         let lines = text.split(separator: "\n").filter { line in
@@ -154,7 +150,7 @@ struct Gatherer {
         }.filter { $0.hasPrefix("/") }.compactMap { access(String($0)) }
     }
 
-    /// Returns the existing certificate stores among the usual locations of distributions.
+    /// Returns the stores at the usual paths of distributions.
     private func certificateStores() -> [String] {
         let usual = [
             "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
@@ -177,9 +173,9 @@ struct Gatherer {
         return MachineFacts.UnitState(shown.output)
     }
 
-    /// Calls getaddrinfo in a child process, because the call may not return.
+    /// getaddrinfo may block without limit: a child process calls it.
     private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
-        // The daemon answers names below `test.` locally (RFC 6761 §6.2).
+        // Answered locally (RFC 6761 §6.2).
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = options.name ?? (try? Name("httpdnsctl-\(label).test"))
         guard let name else { return nil }
@@ -206,7 +202,7 @@ struct Gatherer {
         return lookup
     }
 
-    /// Queries a server for both address families; nil if it does not answer.
+    /// A and AAAA; nil without an answer.
     private func addresses(of name: Name, from server: ServerAddress) -> Set<IPAddress>? {
         var all: Set<IPAddress> = []
         for type in [RecordType.a, .aaaa] {
@@ -217,13 +213,12 @@ struct Gatherer {
         return all
     }
 
-    /// Queries the result of `Check`; nil if this user has no permission.
     private func settingsCheck() -> ReloadReply? {
         guard let reply = try? client.call(.check, CheckRequest()) else { return nil }
         return try? reply.checked(as: ReloadReply.self)
     }
 
-    /// Queries the number of locally answered queries; nil if unavailable.
+    /// Locally answered queries; nil if unavailable.
     private func answeredLocally() -> UInt64? {
         guard let reply = try? client.call(.stats, StatsRequest()),
             let stats = try? reply.checked(as: StatsReply.self)
@@ -233,7 +228,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// Sends each listener a query that causes no upstream traffic.
+    /// The queries cause no upstream traffic.
     private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
@@ -252,9 +247,9 @@ struct Gatherer {
         }
     }
 
-    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737) for a nonexistent name.
+    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737).
     ///
-    /// An answer can only come from a device on the path.
+    /// Only a device on the network path can answer.
     private func interceptors() -> [MachineFacts.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Parser of `/proc/net/udp`, `tcp`, `udp6` and `tcp6` for sockets that accept queries.
+/// Parser of `/proc/net/udp`, `tcp`, `udp6` and `tcp6`.
 enum PortTable {
-    /// A line of such a file.
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// Inode of the socket, which links it to descriptors of processes.
+        /// Links the socket to descriptors of processes.
         var inode: UInt64
     }
 
-    /// States of unconnected UDP sockets and listening TCP sockets (`TCP_CLOSE`, `TCP_LISTEN`).
+    /// `TCP_CLOSE` for unconnected UDP sockets, `TCP_LISTEN` for listeners.
     private static let states: [Probe.Transport: Substring] = [.udp: "07", .tcp: "0A"]
 
-    /// Parses such a file and skips malformed lines.
+    /// Skips malformed lines.
     static func entries(_ text: String, _ transport: Probe.Transport) -> [Entry] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -25,7 +24,7 @@ enum PortTable {
         }
     }
 
-    /// Parses an address and port such as `0100007F:0035`: 32-bit words in host byte order.
+    /// Parses an address and port such as `0100007F:0035`.
     private static func server(_ text: Substring) -> ServerAddress? {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let port = UInt16(parts[1], radix: 16),
@@ -40,7 +39,7 @@ enum PortTable {
             }
             rest = rest.dropFirst(8)
         }
-        // Each word was printed as a number in host byte order.
+        // The kernel prints each 32-bit word in host byte order.
         for start in stride(from: 0, to: octets.count, by: 4) where isLittleEndian {
             octets[start..<start + 4].reverse()
         }

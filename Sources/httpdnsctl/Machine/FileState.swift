@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a path, with all that is needed to restore it.
+/// State of a path, for a restoration.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
 
@@ -15,7 +15,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     var group: UInt32 = 0
 
-    /// Modification time of a regular file, restored but not compared.
+    /// Restored, but not compared.
     var modified: Moment?
 
     enum Kind: String, Codable, Sendable {
@@ -26,7 +26,6 @@ struct FileState: Codable, Equatable, Sendable {
         case other
     }
 
-    /// Time stamp of the file system.
     struct Moment: Codable, Equatable, Sendable {
         var seconds: Int
         var nanoseconds: Int
@@ -36,7 +35,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     static let absent = FileState(kind: .absent)
 
-    /// Returns the state of a file of root, readable by all users.
+    /// Returns a file of root, readable by all users.
     static func file(_ text: String, mode: UInt32 = 0o644) -> FileState {
         FileState(kind: .file, octets: Array(text.utf8), mode: mode)
     }
@@ -60,7 +59,7 @@ struct FileState: Codable, Equatable, Sendable {
 // MARK: - JSON
 
 extension FileState {
-    /// JSON field names in the journal.
+    /// Field names in the journal.
     private enum CodingKeys: String, CodingKey {
         case kind, text, octets, target, mode, user, group, modified
     }
@@ -80,7 +79,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Text is stored as text, so that a user can read the journal and restore files by hand.
+    /// Users can restore text by hand.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

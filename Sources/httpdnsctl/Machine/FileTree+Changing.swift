@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Atomic changes: at any time, also after a power failure, a path has its old or its new content.
+/// Atomic changes: even after a power failure, a path has its old or its new content.
 ///
-/// New content is written and synced under a temporary name, then renamed; then the directory is
-/// synced.
+/// Writes and syncs a temporary file, renames the file, then syncs the directory.
 extension FileTree {
     private static let temporary = ".httpdnsctl-new"
 
@@ -49,14 +48,12 @@ extension FileTree {
         let leftover = try place(path) + Self.temporary
         guard unsafe unlink(leftover) != 0, errno != ENOENT, errno != ENOTDIR else { return }
         let number = errno
-        // On a read-only file system, unlink(2) fails also for a file that does not exist.
+        // On a read-only file system, unlink(2) also fails for a missing file.
         guard exists(path + Self.temporary) else { return }
         throw Self.fault("remove", path + Self.temporary, number)
     }
 
-    /// Checks that a file can be created or replaced, before the first change is made.
-    ///
-    /// - Throws: `Failure` for a read-only file system or a missing permission.
+    /// Throws if a file cannot be created or replaced, before the first change.
     func checkWritable(_ path: String) throws(Failure) {
         var directory = Self.directory(of: path)
         while directory != "/", !exists(directory) { directory = Self.directory(of: directory) }
@@ -66,7 +63,7 @@ extension FileTree {
         throw Self.fault("change", path, errno)
     }
 
-    /// Creates the missing directories of a path, and returns them, the outermost first.
+    /// Returns the created directories, the outermost first.
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
@@ -79,7 +76,7 @@ extension FileTree {
         return missing
     }
 
-    /// Returns the missing directories of a path, the outermost first.
+    /// The outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -99,9 +96,9 @@ extension FileTree {
         }
     }
 
-    /// Runs `body` while no other process of this program changes the tree.
+    /// Runs `body` under a lock against other processes of this program.
     ///
-    /// The lock is on an existing directory, and the kernel releases it when the process ends.
+    /// The kernel releases the lock when the process ends.
     @discardableResult
     func locked<Value>(
         _ directory: String,
@@ -109,7 +106,7 @@ extension FileTree {
     ) throws(Failure) -> Value {
         let descriptor = try openDirectory(directory)
         defer {
-            // A child process that is being started shares the lock until it closes the descriptor.
+            // A child process shares the lock until exec closes the descriptor.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }
@@ -132,7 +129,6 @@ extension FileTree {
         else { throw Self.fault("write", path, errno) }
     }
 
-    /// Creates a file with its owner, mode and time, and syncs it.
     private func makeFile(
         _ state: FileState,
         at place: String,

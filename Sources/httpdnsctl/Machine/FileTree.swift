@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Files of this machine, or of a machine image below a directory.
+/// Files of this machine, or of a machine image in a directory.
 ///
-/// In an image, links resolve as on that machine: absolute targets start at the directory, and `..`
-/// does not leave it.
+/// In an image, absolute link targets start at the directory, and `..` does not leave the
+/// directory.
 struct FileTree: Sendable {
-    /// Prefix of each path: empty, or a directory without a final slash.
+    /// Empty, or a directory without a final slash.
     let root: String
 
-    /// Maximum size of a file that is read: 1 MiB; the expected files have a few lines.
+    /// Expected files have a few lines.
     static let maximumOctets = 1 << 20
 
-    /// Maximum number of links that are followed, as in the kernel.
+    /// As in the kernel.
     private static let maximumLinks = 40
 
     /// Creates the tree below a directory; `/` is this machine.
@@ -22,15 +22,14 @@ struct FileTree: Sendable {
         self.root = root
     }
 
-    /// True for this machine, whose services can be notified of changes.
+    /// Services can be notified.
     var isThisMachine: Bool { root.isEmpty }
 
     // MARK: - Names
 
-    /// Resolves the links in the directories of a path, and the last component too if
-    /// `followsLast`.
+    /// Resolves the links in the directories of a path; with `followsLast` also the last component.
     ///
-    /// - Throws: `Failure` if there are too many links.
+    /// - Throws: for too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
         var rest = Array(path.split(separator: "/").map(String.init).reversed())
         var done: [String] = []
@@ -56,12 +55,12 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns the path for system calls, with the links of its directories resolved.
+    /// Returns the path for system calls, with resolved directories.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Returns the target of a link, not resolved; nil if the path is not a link.
+    /// Returns the target, not resolved; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.
@@ -72,10 +71,10 @@ struct FileTree: Sendable {
 
     // MARK: - Reading
 
-    /// Returns true if something exists at the path; follows links.
+    /// Follows links.
     func exists(_ path: String) -> Bool { status(path, follows: true) != nil }
 
-    /// Returns the result of lstat(2); nil if the path does not exist or is inaccessible.
+    /// Nil if the path does not exist or is inaccessible.
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
@@ -83,9 +82,9 @@ struct FileTree: Sendable {
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
-    /// Returns the state of a path without following its own link.
+    /// Returns the state of a path; does not follow a final link.
     ///
-    /// - Throws: `Failure` if the path is inaccessible or larger than `maximumOctets`.
+    /// - Throws: for an inaccessible path, or a file above `maximumOctets`.
     func state(_ path: String) throws(Failure) -> FileState {
         let place = try place(path)
         var status = stat()
@@ -119,7 +118,7 @@ struct FileTree: Sendable {
         return state
     }
 
-    /// Returns the content of a file as text, following links; nil if it is unreadable.
+    /// Follows links; nil if unreadable.
     func text(_ path: String) -> String? {
         (try? octets(path)).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -147,7 +146,7 @@ struct FileTree: Sendable {
         }
     }
 
-    /// Returns the names in a directory, sorted; empty if it is unreadable.
+    /// Sorted; empty if unreadable.
     func names(in path: String) -> [String] {
         guard let real = try? resolve(path, followsLast: true),
             // SAFETY: opendir(3) returns a stream or nil; the stream is closed below.
@@ -167,7 +166,7 @@ struct FileTree: Sendable {
         return names.sorted()
     }
 
-    /// Returns true if a file is immutable (`chattr +i`), also for root.
+    /// `chattr +i`, also effective for root.
     func isImmutable(_ path: String) -> Bool {
         guard let real = try? resolve(path, followsLast: true) else { return false }
         // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.

@@ -2,24 +2,20 @@
 import DNSWire
 import Glibc
 
-/// A single query to a DNS server, independent of the system's resolver.
+/// Query to a DNS server, independent of the system's resolver.
 enum Probe {
-    /// Result of a query.
     enum Outcome: Equatable, Sendable {
-        /// A response, with its addresses.
         case answer(RCode, [IPAddress])
-        /// No response within the time limit.
+        /// Timeout.
         case silence
-        /// System error message, such as "Connection refused".
+        /// System error message.
         case fault(String)
     }
 
-    /// Transport of a query.
     enum Transport: String, CaseIterable, Sendable {
         case udp, tcp
     }
 
-    /// Queries a server for addresses of a name.
     static func ask(
         _ server: ServerAddress,
         _ name: Name,
@@ -58,7 +54,7 @@ enum Probe {
 
     // MARK: - Private
 
-    /// Waits for the response to a question; ignores datagrams that do not match.
+    /// Ignores other datagrams.
     private static func reply(
         on descriptor: Int32,
         to question: Question,
@@ -100,7 +96,7 @@ enum Probe {
         return .silence
     }
 
-    /// Connects a socket; returns the result of connect(2).
+    /// Returns the result of connect(2).
     private static func connect(_ descriptor: Int32, to server: ServerAddress) -> Int32 {
         // Layout of sockaddr_in and sockaddr_in6: family, port, then flow information and address.
         var octets = [UInt8](repeating: 0, count: server.isIPv6 ? 28 : 16)

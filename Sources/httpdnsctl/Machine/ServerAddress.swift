@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Address and port of a DNS server.
 struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     var address: IPAddress
 
@@ -28,7 +27,7 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address for local programs: loopback for a wildcard address.
+    /// Loopback for a wildcard address.
     var local: ServerAddress {
         guard address.isUnspecified else { return self }
         let loopback: IPAddress =

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A child process that runs until it exits or a deadline expires.
+/// Child process with a deadline.
 enum Subprocess {
-    /// Result of a run.
     struct Outcome: Equatable, Sendable {
         /// Exit code, or 128 plus the signal number; nil if killed at the deadline.
         var status: Int32?
@@ -17,7 +16,7 @@ enum Subprocess {
 
     private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// Returns the path of a program; nil if it is not installed.
+    /// Nil if the program is not installed.
     static func path(_ program: String) -> String? {
         if program.contains("/") { return program }
         return directories.map { "\($0)/\(program)" }.first { path in
@@ -28,12 +27,12 @@ enum Subprocess {
 
     /// Runs a program with a deadline; nil if it cannot be started.
     ///
-    /// The program has no input and its own process group, so that its children are killed with it.
+    /// The program has no input. Its process group is killed with it.
     static func run(_ command: [String], within limit: Duration) -> Outcome? {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
         var ends: [Int32] = [-1, -1]
-        // A socket pair, because the Glibc module has no pipe2.
+        // The Glibc module has no pipe2.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         // SAFETY: socketpair(2) writes two numbers into an array of two.
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
@@ -82,9 +81,7 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// Reads until the peer closes the socket.
-    ///
-    /// - Returns: false if the deadline expired first.
+    /// False if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],
@@ -104,7 +101,6 @@ enum Subprocess {
     }
 }
 
-/// Wait for a descriptor.
 enum Readiness {
     static func wait(
         _ descriptor: Int32,

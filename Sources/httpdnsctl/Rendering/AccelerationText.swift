@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of the acceleration status.
 enum AccelerationText {
     static func cell(_ status: AccelerationStatus) -> Table.Cell {
         let why = status.why.map { " (\(printable($0)))" } ?? ""

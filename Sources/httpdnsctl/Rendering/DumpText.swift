@@ -3,10 +3,9 @@ import Control
 
 /// Text form of `dump`: one line per RRset.
 enum DumpText {
-    /// Returns the lines of one entry; for an entry without records, its name and type.
+    /// Returns the lines of one entry.
     ///
-    /// Records of another name, such as the target of a CNAME, are indented and name the entry that
-    /// contains them.
+    /// Records of another name, such as the target of a CNAME, are indented and name the entry.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {
@@ -22,7 +21,7 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // A negative entry has no record of its type, so it gets a line of its own.
+            // A negative entry has no record of its type.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in

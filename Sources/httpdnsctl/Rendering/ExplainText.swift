@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `explain`.
 enum ExplainText {
     static func render(_ reply: ExplainReply, _ palette: Palette) -> String {
         var steps = Table("", "", "")
@@ -75,7 +74,7 @@ enum ExplainText {
         return text + palette.line("cost \(calls)")
     }
 
-    /// Returns the duration of each phase of a transfer; nil if unknown.
+    /// Returns the duration of each transfer phase; nil if unknown.
     private static func times(_ attempt: LiveAttempt) -> String? {
         let parts = [
             ("connected", attempt.connectedMs), ("TLS ready", attempt.securedMs),

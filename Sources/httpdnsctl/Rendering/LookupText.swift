@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `lookup`.
 enum LookupText {
     static func render(_ reply: LookupReply, _ palette: Palette) -> String {
         var table = Table("NAME", "TYPE", "RCODE", ">TTL", ">AGE", ">HITS", "FROM")

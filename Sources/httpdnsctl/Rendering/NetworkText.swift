@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of the network events in `status` and `stats`.
 enum NetworkText {
     static func render(_ network: NetworkStats) -> String {
         let last = network.lastAgeSeconds.map { ", last \(Units.seconds($0)) ago" } ?? ""

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Colours and width of the output.
 struct Palette {
-    /// True if the output is a terminal with colours.
     let isEnabled: Bool
 
-    /// Width of the terminal in characters; nil for unlimited lines.
+    /// Width in characters; nil for no limit.
     var width: Int?
 
     init(isEnabled: Bool, width: Int? = nil) {
@@ -13,7 +11,7 @@ struct Palette {
         self.width = width
     }
 
-    /// Meaning of a text, which determines its colour.
+    /// Meaning of a text; selects the colour.
     enum Tone: String {
         case plain = ""
         case heading = "1"
@@ -28,9 +26,9 @@ struct Palette {
             ? "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Returns `text` as a line, wrapped to the width of the terminal, with a line feed.
+    /// Returns `text` wrapped to the terminal, with a line feed.
     ///
-    /// - Parameter indent: number of spaces before each further line.
+    /// - Parameter indent: spaces before each continuation line.
     func line(_ text: String, _ tone: Tone = .plain, indent: Int = 4) -> String {
         wrapped(printable(text), to: width, indent: indent).split(
             separator: "\n",

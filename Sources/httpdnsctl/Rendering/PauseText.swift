@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `pause` and `resume`.
 enum PauseText {
     static func render(_ reply: PauseReply, isPause: Bool) -> String {
         let name = reply.vendor ?? reply.upstream ?? ""
@@ -19,7 +18,7 @@ enum PauseText {
             case (false, true): "is resumed"
             case (false, false): "is not paused"
             }
-        // A resumed vendor may still be suspended for a reason that `resume` does not end.
+        // `resume` does not end other suspensions, such as a circuit breaker.
         let rest =
             isPause ? nil : reply.rest.map { "; not called yet: " + VendorText.rest($0, of: name) }
         return printable("\(name) \(verdict)\(rest ?? "")") + "\n"

@@ -2,8 +2,7 @@
 
 /// Replaces each character that could control a terminal by `\u{…}`.
 ///
-/// Names and error texts come from the network. The daemon escapes names, but this function does
-/// not rely on it.
+/// Attackers choose names and error texts. The daemon's own escaping is not trusted.
 func printable(_ text: String) -> String {
     guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
     var result = ""
@@ -19,8 +18,8 @@ func printable(_ text: String) -> String {
 
 /// Returns true if a character cannot control the terminal.
 ///
-/// Control characters start terminal sequences, format characters change the writing direction, and
-/// line and paragraph separators break the layout.
+/// Control characters start terminal sequences. Format characters change the writing direction.
+/// Line and paragraph separators break the layout.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
     // Fast path: the property lookup is slow.
     guard scalar.value >= 0x7F else { return scalar.value >= 0x20 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Progress line on the terminal for operations longer than a second; silent elsewhere.
+/// Progress message on the terminal for operations longer than a second.
 struct Progress {
-    /// Delay before the first line, and interval of updates.
+    /// Delay before the first message.
     private static let patience = Duration.seconds(1)
     private static let interval = Duration.milliseconds(100)
 
-    /// True if standard error is a terminal, and standard output is not.
     private let isWanted = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) != 1
 
     private let start = ContinuousClock.now

@@ -4,7 +4,7 @@ import Glibc
 
 /// Text form of `watch`: one line per query.
 enum QueryText {
-    /// Title and width in characters of each column; the last one has no limit.
+    /// The last column has no limit.
     private static let columns = [
         ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]
@@ -45,7 +45,6 @@ enum QueryText {
         return palette.line(line(cells), tone)
     }
 
-    /// Returns the local time of day, to the millisecond.
     private static func time(_ milliseconds: Int64) -> String {
         var seconds = time_t(milliseconds / 1000)
         // SAFETY: reads one number and writes one structure; the returned pointer is not used.
@@ -61,7 +60,7 @@ enum QueryText {
 }
 
 extension String {
-    /// Pads the text with spaces on the right, or on the left if `width` is negative.
+    /// Pads on the right; on the left if `width` is negative.
     func padded(_ width: Int) -> String {
         let blanks = String(repeating: " ", count: max(0, abs(width) - count))
         return width < 0 ? blanks + self : self + blanks
@@ -69,7 +68,7 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Source of the answer; for a cached answer, also the server that gave it.
+    /// Source of the answer; for a cached answer, also the original server.
     var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"

@@ -3,9 +3,7 @@ import Control
 
 /// Text form of `stats --watch`: changes between two replies.
 enum RatesText {
-    /// Returns the counters that changed, with the difference and the rate.
-    ///
-    /// - Parameter seconds: time between the replies, as measured by this program.
+    /// Changed counters; `seconds` between the replies.
     static func render(
         from old: StatsReply,
         to new: StatsReply,
@@ -33,7 +31,7 @@ enum RatesText {
         return palette.paint(title, .faint) + "\n" + body + now(new, palette) + "\n"
     }
 
-    /// Returns the current levels, which are not counters.
+    /// Values that are not counters.
     private static func now(_ stats: StatsReply, _ palette: Palette) -> String {
         palette.line(
             "now: \(Units.count(stats.misses.inFlight)) in flight,"
@@ -44,7 +42,7 @@ enum RatesText {
         )
     }
 
-    /// Returns all counters with their names, in the order of printing.
+    /// Returns all counters in the order of printing.
     private static func counters(_ stats: StatsReply) -> [(String, UInt64)] {
         var list: [(String, UInt64)] = [("queries", stats.queries.total)]
         func add(_ title: String, _ counts: Counts) {

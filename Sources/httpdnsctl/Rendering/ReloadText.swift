@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `reload` and `check`.
 enum ReloadText {
-    /// Returns the actual or possible changes; empty if the settings have errors.
+    /// Empty if the settings have errors.
     static func render(_ reply: ReloadReply, _ palette: Palette) -> String {
         guard reply.problems.isEmpty else { return "" }
         var text = ""
@@ -43,7 +42,7 @@ enum ReloadText {
             : isSame ? "ok, a reload would change nothing" : "ok, a reload would make these changes"
     }
 
-    /// Returns a change as one line; `+` marks added and `-` removed options.
+    /// Returns a change; `+` marks added, `-` removed options.
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
         let (path, old, new) = (change.path, change.old ?? "", change.new ?? "")
         return switch change.kind {
@@ -54,7 +53,7 @@ enum ReloadText {
         }
     }
 
-    /// Returns `file:line:column: message (hint)`, the format of `httpdnsd --check`.
+    /// Formats as `httpdnsd --check`: `file:line:column: message (hint)`.
     private static func text(_ complaint: SettingsComplaint) -> String {
         let place =
             complaint.line == 0

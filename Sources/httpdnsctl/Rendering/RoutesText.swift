@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `routes`.
 enum RoutesText {
     static func render(_ reply: RoutesReply, _ palette: Palette) -> String {
         guard !reply.routes.isEmpty else { return "no routes: all names go to the upstreams\n" }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of the cache file's state.
 enum SnapshotText {
     static func cell(_ snapshot: SnapshotStatus) -> Table.Cell {
         let contents =

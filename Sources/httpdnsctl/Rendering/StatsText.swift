@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `stats`.
 enum StatsText {
     static func render(_ stats: StatsReply, _ palette: Palette) -> String {
         [
@@ -185,8 +184,6 @@ enum StatsText {
         count == 0 ? Table.Cell(Units.count(count)) : Table.Cell(Units.count(count), .doubtful)
     }
 
-    /// Returns the remaining counters: misses, refreshes, packets, acceleration, network and
-    /// process.
     private static func rest(_ stats: StatsReply, _ palette: Palette) -> String {
         var table = Table("", "")
         table.add(
@@ -237,7 +234,7 @@ enum StatsText {
 
     // MARK: - Counts
 
-    /// Returns the counts in descending order, equal counts by name.
+    /// Equal counts by name.
     private static func descending(_ counts: Counts) -> [(name: String, count: UInt64)] {
         counts.map { (name: $0.key, count: $0.value) }
             .sorted { ($1.count, $0.name) < ($0.count, $1.name) }
@@ -256,7 +253,7 @@ enum StatsText {
         return ["connections: \(Units.count(opened)) new, \(Units.count(reused)) reused"]
     }
 
-    /// Returns one line with the sum of `counts` and each count; returns no line if the sum is 0.
+    /// The sum and each count; nothing if the sum is 0.
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {
         sum(counts) == 0
             ? [] : ["\(title) \(Units.count(sum(counts))): \(list(counts.filter { $0.value > 0 }))"]

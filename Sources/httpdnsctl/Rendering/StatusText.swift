@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `status`.
 enum StatusText {
     static func render(_ status: StatusReply, _ palette: Palette) -> String {
         [

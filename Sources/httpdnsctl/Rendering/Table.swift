@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Table with aligned columns.
 struct Table {
     struct Column {
         let title: String
 
-        /// True for right-aligned numbers.
+        /// Right-aligned.
         let isNumeric: Bool
     }
 
@@ -24,12 +23,12 @@ struct Table {
 
     private let columns: [Column]
 
-    /// Rows, each with the lines below it.
+    /// Each with the lines below the row.
     private var rows: [(cells: [Cell], notes: [String])] = []
 
     // MARK: - Making
 
-    /// Creates an empty table; the prefix `>` of a title marks a numeric column.
+    /// The prefix `>` of a title marks a numeric column.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasPrefix(">")
@@ -49,7 +48,7 @@ struct Table {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Returns the lines of the table, each with a line feed; empty without rows.
+    /// Empty without rows.
     func text(_ palette: Palette) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = columns.indices.map { column in
@@ -70,14 +69,14 @@ struct Table {
         return text
     }
 
-    /// Returns one row, on several lines if it is wider than the terminal.
+    /// Returns one row, on several lines if the terminal is too narrow.
     private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         let widest = widths.reduce(0) { $0 + $1 + 2 } - 2
         guard let width = palette.width, widest > width else { return line(cells, widths, palette) }
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Cells are aligned with their titles while they fit, then placed one after the other.
+            // Aligned with their titles while they fit, then in sequence.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -87,7 +86,7 @@ struct Table {
                 column = offset + cell.text.count
                 continue
             }
-            // The last text wraps in its column, if its words fit there.
+            // The last text wraps inside its column.
             let isLast = cells[(index + 1)...].allSatisfy(\.text.isEmpty)
             let longest = cell.text.split(separator: " ").map(\.count).max() ?? 0
             if isLast, column <= offset, start + longest <= width {

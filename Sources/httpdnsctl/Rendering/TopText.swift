@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `top`.
 enum TopText {
     static func costs(_ reply: TopReply<NameCost>, _ palette: Palette) -> String {
         var table = Table("NAME", ">CALLS", ">SHARE", "VENDOR", "ROUTE")
@@ -65,14 +64,14 @@ enum TopText {
         return palette.paint(title, .faint) + "\n"
     }
 
-    /// Returns the calls for a name: a number, or a range.
+    /// A number, or a range.
     private static func calls(_ entry: NameCost) -> String {
         guard entry.excess > 0 else { return Units.count(entry.calls) }
         return "\(Units.count(entry.calls - min(entry.excess, entry.calls)))"
             + " to \(Units.count(entry.calls))"
     }
 
-    /// Returns the place and first domain of a route; a health probe has no route.
+    /// A health probe has no route.
     static func route(_ place: String, _ domain: String) -> String {
         guard !place.isEmpty else { return "health probes" }
         return domain.isEmpty ? place : "\(place) (\(domain))"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Formatting of numbers with units.
 enum Units {
-    /// Returns a count with thousands separators: `1,234,567`.
+    /// `1,234,567`.
     static func count(_ value: some BinaryInteger) -> String {
         let digits = String(value.magnitude)
         var text = ""
@@ -13,12 +12,12 @@ enum Units {
         return value < 0 ? "-" + text : text
     }
 
-    /// Returns a count with its noun: `1 entry`, `2 entries`.
+    /// `1 entry`, `2 entries`.
     static func count(_ value: some BinaryInteger, _ one: String, _ many: String) -> String {
         count(value) + " " + (value == 1 ? one : many)
     }
 
-    /// Returns a rounded decimal with `digits` fraction digits; `-` if it is not finite.
+    /// Rounds to `digits` fraction digits; `-` if not finite.
     static func decimal(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard value.isFinite, let scaled = Int64(exactly: (value * scale).rounded()) else {
@@ -31,7 +30,7 @@ enum Units {
         return sign + padded.dropLast(digits) + "." + padded.suffix(digits)
     }
 
-    /// Returns an amount of memory: `512 B`, `1.5 KiB`, `64.0 MiB`.
+    /// `512 B`, `1.5 KiB`, `64.0 MiB`.
     static func octets(_ value: UInt64) -> String {
         guard value >= 1024 else { return "\(value) B" }
         var amount = Double(value) / 1024
@@ -43,7 +42,7 @@ enum Units {
         return decimal(amount, digits: 1) + " " + unit
     }
 
-    /// Returns a time in microseconds as text: `850 µs`, `18.2 ms`, `1.25 s`.
+    /// `850 µs`, `18.2 ms`, `1.25 s`.
     static func microseconds(_ value: UInt64) -> String {
         switch value {
         case ..<1000: "\(value) µs"
@@ -57,7 +56,7 @@ enum Units {
         return microseconds(UInt64((value * 1000).rounded()))
     }
 
-    /// Returns a time in seconds with its two largest units: `42 s`, `4 min 10 s`, `3 d 4 h`.
+    /// The two largest units: `42 s`, `4 min 10 s`, `3 d 4 h`.
     static func seconds(_ value: Int) -> String {
         let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
         guard value > 0, let first = units.firstIndex(where: { $0.0 <= value }) else {
@@ -69,7 +68,7 @@ enum Units {
         return text + " \(value % size / units[first + 1].0) \(units[first + 1].1)"
     }
 
-    /// Returns a percentage: `19.4 %`; `-` if `whole` is 0.
+    /// `19.4 %`; `-` if `whole` is 0.
     static func percent(_ part: UInt64, of whole: UInt64) -> String {
         whole == 0 ? "-" : decimal(Double(part) / Double(whole) * 100, digits: 1) + " %"
     }

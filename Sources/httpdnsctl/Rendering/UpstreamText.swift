@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of the upstreams in `status`.
 enum UpstreamText {
     static func table(_ upstreams: [UpstreamStatus], _ palette: Palette) -> String {
         var table = Table(
@@ -73,8 +72,7 @@ enum UpstreamText {
         Table.Cell(milliseconds.map(Units.milliseconds) ?? "-")
     }
 
-    /// Returns the reason why a server is not queried, and the time of the next attempt; nil if it
-    /// is.
+    /// Reason for a pause, and time of the next attempt; nil without a pause.
     private static func rest(_ server: UpstreamServer) -> Table.Cell? {
         guard server.state != .up else { return nil }
         let soon = server.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"

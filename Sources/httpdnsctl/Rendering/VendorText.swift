@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Texts about a vendor that several commands use.
 enum VendorText {
-    /// Returns the reason why a vendor is not called, and the time of the next call.
+    /// Reason for a pause, and time of the next call.
     static func rest(_ rest: VendorRest, of vendor: String) -> String {
         let soon = rest.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
         return switch rest.by {

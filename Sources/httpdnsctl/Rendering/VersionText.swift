@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `version`.
 enum VersionText {
     static func render(_ reply: VersionReply, _ palette: Palette) -> String {
         var table = Table("", "")

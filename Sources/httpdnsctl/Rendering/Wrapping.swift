@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Wraps a line at word boundaries; spaces inside of a line are preserved.
+/// Wraps at word boundaries; preserves spaces inside a line and does not break words.
 ///
 /// - Parameters:
-///   - width: width in characters; nil for no limit.
-///   - indent: number of spaces before each further line.
-/// - Returns: the lines without a final line feed; a word longer than a line is not broken.
+///   - width: in characters; nil for no limit.
+///   - indent: spaces before each continuation line.
 func wrapped(_ text: String, to width: Int?, indent: Int) -> String {
     guard let width, text.count > width else { return text }
     var lines: [String] = []
@@ -22,7 +21,6 @@ func wrapped(_ text: String, to width: Int?, indent: Int) -> String {
 }
 
 extension String {
-    /// The text without spaces at its end.
     fileprivate var trimmingSpaces: String {
         var text = self
         while text.last == " " { text.removeLast() }

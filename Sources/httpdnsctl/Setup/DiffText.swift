@@ -2,12 +2,12 @@
 
 /// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
-    /// Longer files are shown as completely removed and added.
+    /// Longer files are shown as removed and added.
     private static let maximumLines = 2000
 
     private static let context = 3
 
-    /// A line and its sign: `-`, `+` or a space.
+    /// `-`, `+` or a space.
     private struct Line {
         var sign: Character
         var text: String
@@ -29,7 +29,7 @@ enum DiffText {
         return lines
     }
 
-    /// Returns the lines of a regular file; empty for other kinds.
+    /// Empty for other kinds than regular files.
     private static func split(_ state: FileState) -> [String] {
         guard state.kind == .file else { return [] }
         var lines = state.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -37,12 +37,12 @@ enum DiffText {
         return lines.map(String.init)
     }
 
-    /// Returns a shortest edit script between two lists of lines.
+    /// Returns a shortest edit script.
     private static func edits(_ old: [String], _ new: [String]) -> [Line] {
         guard old.count + new.count <= maximumLines else {
             return old.map { Line(sign: "-", text: $0) } + new.map { Line(sign: "+", text: $0) }
         }
-        // Length of the longest common subsequence of the suffixes at each pair of indices.
+        // Longest common subsequence of the suffixes at each pair of indices.
         let empty = [Int](repeating: 0, count: new.count + 1)
         var common = [[Int]](repeating: empty, count: old.count + 1)
         for left in old.indices.reversed() {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognition of the files that a setup wrote, and defaults for their original contents.
+/// Recognition of files that a setup wrote, with defaults for the originals.
 ///
-/// The setup journal contains the original files. If it is lost or damaged, a file that a setup
-/// wrote must not be taken for an original file. Otherwise `revert` would restore this file, and
-/// the machine would send its queries to a daemon that was removed.
+/// Without its journal, `revert` would otherwise take these files for originals and restore a
+/// removed daemon as server.
 extension FileState {
-    /// Start of the comment line that a setup writes first: into a new file, or before the lines
-    /// that it adds to a file.
+    /// Line above the lines of a setup.
     private static let mark = "# Written by httpdnsctl setup"
 
-    /// Starts of the lines that a setup adds to a file after the comment line `mark`.
+    /// Starts of lines below `mark`.
     private static let added = [
         "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
         "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
@@ -23,7 +21,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// Returns the file without the lines that a setup added; absent if no other lines remain.
+    /// Absent if no other lines remain.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -40,7 +38,7 @@ extension FileState {
 }
 
 extension ResolverFacts {
-    /// Public resolvers of AliDNS; the initial settings of the daemon contain the same resolvers.
+    /// AliDNS, as in the daemon's initial settings.
     private static let publicServers = ["223.5.5.5", "223.6.6.6"]
 
     /// Files that only a setup creates.
@@ -49,13 +47,13 @@ extension ResolverFacts {
         Paths.dhclientHook,
     ]
 
-    /// Returns a default that replaces the lost original of a file that a setup wrote.
+    /// Returns a default for a lost original.
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
         if Self.createdFiles.contains(path) { return .absent }
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup
     }
 
-    /// Returns the file of the manager that runs, or a file with public resolvers.
+    /// File of the running manager, or public resolvers.
     private func defaultResolvConf(_ now: FileState, in tree: FileTree) -> FileState {
         if present.contains(Paths.resolved), ResolverOwner.resolved.isAlive(self) {
             var link = FileState(kind: .link, target: ".." + Paths.resolved + "/stub-resolv.conf")

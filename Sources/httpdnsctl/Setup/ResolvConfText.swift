@@ -3,10 +3,10 @@ import DNSWire
 
 /// Content of resolv.conf(5), parsed as glibc does.
 struct ResolvConfText: Equatable, Sendable {
-    /// Nameservers in order; glibc uses the first three.
+    /// glibc uses the first three.
     var nameservers: [String] = []
 
-    /// Search domains; the last line wins.
+    /// The last line wins.
     var search: [String] = []
 
     var options: [String] = []
@@ -14,10 +14,9 @@ struct ResolvConfText: Equatable, Sendable {
     /// Lines with other keywords, such as `sortlist`.
     var others: [String] = []
 
-    /// Number of nameservers that glibc uses.
     static let maximumServers = 3
 
-    /// Parses the file; skips comments and malformed lines.
+    /// Skips comments and malformed lines.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             guard let first = line.first, first != "#", first != ";" else { continue }
@@ -36,11 +35,10 @@ struct ResolvConfText: Equatable, Sendable {
         }
     }
 
-    /// Returns the file with `servers` as nameservers and everything else unchanged.
+    /// Returns the file with `servers` as nameservers.
     ///
-    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit of a validating
-    /// upstream to programs; it is set only for servers on loopback, where answers cannot be forged
-    /// in transit.
+    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit to programs; only on
+    /// loopback, where answers cannot be forged.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
@@ -54,13 +52,13 @@ struct ResolvConfText: Equatable, Sendable {
         )
     }
 
-    /// Returns the file with public resolvers, in place of a lost original.
+    /// Returns a file in place of a lost original.
     func withPublicServers(_ servers: [String]) -> String {
         Self.text(
             "# Default of httpdnsctl, because the original is lost: set your own nameservers.",
             servers,
             search,
-            // Their answers can be forged in transit.
+            // Public answers can be forged.
             options.filter { $0 != "trust-ad" },
             others
         )

@@ -4,37 +4,33 @@
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path of the file with links resolved.
+    /// Path with links resolved.
     var resolvedPath = Paths.resolvConf
 
-    /// Content of the file; nil if a link is dangling or the file does not exist.
+    /// Nil if the file does not exist or a link is dangling.
     var text: String?
 
-    /// True if the file is immutable, even for root (`chattr +i`).
+    /// Immutable even for root (`chattr +i`).
     var isImmutable = false
 
-    /// True if the file is a mount point, as in containers, so that it cannot be replaced.
+    /// Mount points, as in containers, cannot be replaced.
     var isMounted = false
 
     /// Existing paths among `Paths.indicators`.
     var present: Set<String> = []
 
-    /// Names of the running programs, at most 15 octets each; nil if unknown, as in a machine
-    /// image.
+    /// Names of at most 15 octets; nil if unknown, as in an image.
     var running: Set<String>?
 
-    /// State of each file that a plan may change, by path.
+    /// Files that a plan may change.
     var files: [String: FileState] = [:]
 
-    /// Files that a setup wrote and whose original contents no setup journal contains.
-    ///
-    /// `files` has defaults for them.
+    /// Setup files without originals in a journal; `files` has defaults.
     var lost: [String] = []
 
-    /// Content of all settings files of systemd-resolved.
+    /// Text of all settings files.
     var resolvedSettings = ""
 
-    /// Relevant paths.
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
@@ -55,7 +51,7 @@ struct ResolverFacts: Sendable {
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
 
-        /// Paths whose existence identifies a manager.
+        /// Paths that identify a manager.
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
@@ -71,8 +67,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Gathers the facts; files that a setup changed are seen as before the setup, or as they are
-    /// with `seesSetup`.
+    /// Gathers the facts as before a setup, or with `seesSetup` as they are.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -95,7 +90,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Target of the link, in its state before the setup.
+            // Target of the link before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)
@@ -115,7 +110,7 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// Returns true if a program is running, or if the running programs are unknown.
+    /// True also if unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Record of a setup, written to disk before the first change.
+/// Record of a setup, on disk before the first change.
 struct SetupJournal: Codable, Equatable, Sendable {
-    /// Path of the journal; outside the daemon's own directory, which only its user can enter.
+    /// Outside the daemon's directory, which only its user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
     /// Path of a damaged journal after `--force`.
@@ -15,26 +15,25 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var entries: [Entry]
 
-    /// Directories that the setup created, the outermost first.
+    /// Created by the setup, the outermost first.
     var directories: [String] = []
 
-    /// Commands that notify services of the changes.
+    /// Notify services of the changes.
     var commands: [[String]]
 
-    /// Commands that notify services after a revert; nil if they are the same.
+    /// Commands for a revert; nil if they are the same.
     var undo: [[String]]?
 
-    /// State of a file before and after the setup.
+    /// File before and after the setup.
     struct Entry: Codable, Equatable, Sendable {
         var path: String
         var before: FileState
         var after: FileState
     }
 
-    /// Reads the journal of a tree; nil if there is none.
+    /// Reads the journal; nil if absent, or damaged and ignored.
     ///
-    /// - Parameter ignoringDamage: true to treat a damaged journal as absent.
-    /// - Throws: `Failure` for an unreadable journal, which must not be overwritten.
+    /// - Throws: for an unreadable journal, which must not be overwritten.
     static func read(
         from tree: FileTree,
         ignoringDamage: Bool = false
@@ -56,7 +55,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
         throw Failure(message: "\(path) was written by a newer version", status: .failed)
     }
 
-    /// Renames a damaged journal, which may still have the text of original files.
+    /// Keeps a damaged journal, which may have original text.
     static func setAsideDamaged(in tree: FileTree) throws(Failure) {
         let state = try tree.state(path)
         guard state.kind == .file, try read(from: tree, ignoringDamage: true) == nil else { return }
@@ -80,7 +79,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates a journal with defaults for the files that a setup wrote, to replace a lost journal.
+    /// Creates defaults for the files that a setup wrote.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])
@@ -98,8 +97,7 @@ extension SetupJournal {
         )
     }
 
-    /// Returns `journal` if it exists; otherwise a journal with defaults for the files that a setup
-    /// wrote.
+    /// `journal`, or defaults if nil.
     static func orDefaults(
         _ journal: SetupJournal?,
         in tree: FileTree

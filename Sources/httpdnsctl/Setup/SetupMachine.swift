@@ -6,28 +6,26 @@ extension FileState {
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
-/// Machine on which a setup is applied or reverted.
 struct SetupMachine {
     let tree: FileTree
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Time limit of a command; services restart within a second or two.
+    /// Services restart within 2 s.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
-        /// Defaults replaced the files, because no setup journal contains their original contents.
+        /// Defaults replaced the files, because no journal contains the originals.
         case defaultsRestored = "defaults-restored"
     }
 
     // MARK: - Applying
 
-    /// Applies a plan.
+    /// Applies a plan; after a failure, restores all files.
     ///
-    /// The journal preserves the state before the first setup; later setups extend it. After a
-    /// failure, all files are restored. With `force`, a damaged journal is renamed and not used.
+    /// The journal preserves the state before the first setup. `force` ignores a damaged journal.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -91,7 +89,7 @@ struct SetupMachine {
         }
     }
 
-    /// Returns the journal of a plan, merged with an earlier journal.
+    /// Merges the journal of a plan with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal
@@ -101,7 +99,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Files that only the earlier plan changed are restored.
+        // Restores files that only the earlier plan changed.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -134,7 +132,7 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Replaces the files of a setup whose journal is lost or damaged.
+    /// Replaces the files of a setup without a usable journal.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
@@ -166,7 +164,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // A service that cannot be notified will read the files when it starts.
+        // Otherwise the service reads the files at its next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -214,7 +212,7 @@ struct SetupMachine {
         }
     }
 
-    /// Checks that the files that differ from their originals, and the journal, can be replaced.
+    /// Throws if a changed file or the journal cannot be replaced.
     private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.before {
             try checkWritable(entry.path)
@@ -229,10 +227,10 @@ struct SetupMachine {
         }
     }
 
-    /// Notifies the services of a plan's changes, and checks the effective nameserver.
+    /// Notifies the services, and checks the effective nameserver.
     ///
-    /// resolvconf also runs hooks of other packages: the failure of a hook does not matter if the
-    /// resulting file is correct.
+    /// resolvconf also runs hooks of other packages, whose failures are ignored if the file is
+    /// correct.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)
@@ -243,8 +241,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Returns the reason why programs would not use the daemon after the changes; nil if they
-    /// would, or for a machine image.
+    /// Why programs would not use the daemon; nil if they would.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -262,7 +259,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// Runs commands on this machine; a machine image has no services.
+    /// An image has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {

@@ -9,28 +9,27 @@ struct SetupPlan: Equatable, Sendable {
 
     var changes: [Change] = []
 
-    /// Commands that notify services of the changes.
+    /// Notify services of the changes.
     var commands: [[String]] = []
 
-    /// Commands that notify services after a revert; nil if they are the same.
+    /// Notify services after a revert; nil if they are the same.
     var undo: [[String]]?
 
     var notes: [String] = []
 
     var obstacles: [Obstacle] = []
 
-    /// A file to write.
     struct Change: Equatable, Sendable {
         var path: String
         var before: FileState
         var after: FileState
     }
 
-    /// A reason against applying the plan.
+    /// Against applying the plan.
     struct Obstacle: Equatable, Sendable, Encodable {
         var what: String
         var fix: String
-        /// True if `--force` overrides it.
+        /// `--force` overrides the obstacle.
         var yieldsToForce = true
     }
 }
@@ -40,9 +39,7 @@ struct SetupPlan: Equatable, Sendable {
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// Creates the plan for a machine.
-    ///
-    /// - Parameter keepsStub: true if programs keep using the stub of systemd-resolved.
+    /// - Parameter keepsStub: programs keep using the stub of systemd-resolved.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {
@@ -148,7 +145,7 @@ extension SetupPlan {
         }
     }
 
-    /// Adds an obstacle for a port other than 53, which resolv.conf(5) cannot express.
+    /// resolv.conf(5) has no ports.
     mutating func checkPort() {
         guard let server = servers.first(where: { $0.port != 53 }) else { return }
         obstacles.append(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Report of `setup`: the plan and its result.
 struct SetupReport: Encodable {
     var result: SetupMachine.Result
 
@@ -16,7 +15,6 @@ struct SetupReport: Encodable {
 
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// A changed file.
     struct Change: Encodable {
         var path: String
         var before, after: FileState.Kind
@@ -86,7 +84,7 @@ struct SetupReport: Encodable {
         return text + (text.isEmpty ? "" : "\n") + conclusion + "\n"
     }
 
-    /// Summary line: the result and the next step.
+    /// The result and the next step.
     private var conclusion: String {
         switch result {
         case .planned where !obstacles.isEmpty: "nothing was changed"

@@ -2,22 +2,21 @@
 import Control
 import DNSWire
 
-/// Addresses of the daemon, with a test of each.
+/// Tested addresses of the daemon.
 struct SetupServers {
     /// Usable addresses, IPv4 first.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// Test question that the daemon answers locally (RFC 6761 §6.3).
+    /// Answered locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
-    /// Determines the addresses.
+    /// Tests the addresses.
     ///
     /// - Parameters:
-    ///   - given: addresses from the command line; empty to detect them.
-    ///   - status: status of the daemon, or the failure to get it.
-    ///   - ask: returns true if a server answers.
+    ///   - given: empty to detect addresses.
+    ///   - ask: true if a server answers.
     ///   - resolve: resolves a name that is not cached.
     init(
         given: [ServerAddress],
@@ -59,7 +58,7 @@ struct SetupServers {
 
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Returns the addresses for local programs over UDP, preferably on loopback.
+    /// Returns the addresses for local programs, preferably on loopback.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {
@@ -73,17 +72,17 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// Resolves a nonexistent name, so that an upstream must answer.
+    /// An upstream must answer for a nonexistent name.
     static func resolution(by server: ServerAddress) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// Time limit of a resolution: 1 s more than the daemon's limit of 5 s.
+    /// 1 s more than the daemon's limit of 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Returns the reason why a resolution failed; nil on success, including NXDOMAIN.
+    /// Nil on success, including NXDOMAIN.
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {
         case .answer(.noError, _), .answer(.nxDomain, _): nil
@@ -93,7 +92,6 @@ struct SetupServers {
         }
     }
 
-    /// Returns true if a server answers the test question.
     static func answers(_ server: ServerAddress) -> Bool {
         guard case .answer(.noError, let addresses) = Probe.ask(server, question) else {
             return false

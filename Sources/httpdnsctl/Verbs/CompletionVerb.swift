@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// `httpdnsctl completion`; does not call the daemon.
+/// Does not call the daemon.
 struct CompletionVerb: ParsableCommand {
-    /// A supported shell.
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish
 
-        /// The same shell in the argument parser.
         var inParser: CompletionShell {
             switch self {
             case .bash: .bash

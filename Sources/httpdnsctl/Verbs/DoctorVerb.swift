@@ -3,7 +3,6 @@ import ArgumentParser
 import DNSWire
 import Glibc
 
-/// `httpdnsctl doctor`.
 struct DoctorVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -77,7 +76,7 @@ struct DoctorVerb: Verb {
             )
         )
         if isatty(STDERR_FILENO) == 1, !options.printsJSON {
-            // Each line replaces the previous one; an empty line clears it.
+            // Each line replaces the previous line; an empty line clears the display.
             gatherer.progress = { Output.progress($0.isEmpty ? "" : $0 + " …") }
         }
         let report = DoctorReport(Check.examine(try gatherer.facts()))

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl dump`.
 struct DumpVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "dump",

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl explain`.
 struct ExplainVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "explain",

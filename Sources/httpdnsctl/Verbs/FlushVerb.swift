@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl flush`.
 struct FlushVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "flush",
@@ -64,7 +63,7 @@ struct FlushVerb: Verb {
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")
     var soft = false
 
-    /// Scope of the arguments; nil unless exactly one is given.
+    /// Nil unless exactly one scope is given.
     var scope: FlushRequest.Scope? {
         var request = FlushRequest(.all)
         request.all = all

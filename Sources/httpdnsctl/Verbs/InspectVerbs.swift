@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl settings`.
 struct SettingsVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "settings",
@@ -31,7 +30,6 @@ struct SettingsVerb: Verb {
     }
 }
 
-/// `httpdnsctl routes`.
 struct RoutesVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "routes",
@@ -59,7 +57,6 @@ struct RoutesVerb: Verb {
     }
 }
 
-/// `httpdnsctl log-level`.
 struct LogLevelVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "log-level",

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl lookup`.
 struct LookupVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "lookup",

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// Vendor or upstream argument of `pause` and `resume`.
 struct PausedServer: ParsableArguments {
     @Argument(
         help: "Name of a vendor, or else of an upstream, in the settings.",
@@ -18,7 +17,6 @@ struct PausedServer: ParsableArguments {
     }
 }
 
-/// `httpdnsctl pause`.
 struct PauseVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "pause",
@@ -52,7 +50,6 @@ struct PauseVerb: Verb {
     }
 }
 
-/// `httpdnsctl resume`.
 struct ResumeVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "resume",

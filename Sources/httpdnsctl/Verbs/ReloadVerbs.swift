@@ -3,7 +3,6 @@ import ArgumentParser
 import Control
 import Glibc
 
-/// `httpdnsctl reload`.
 struct ReloadVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "reload",
@@ -35,7 +34,6 @@ struct ReloadVerb: Verb {
     }
 }
 
-/// `httpdnsctl check`.
 struct CheckVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "check",

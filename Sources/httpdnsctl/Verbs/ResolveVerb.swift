@@ -3,7 +3,6 @@ import ArgumentParser
 import Control
 import DNSWire
 
-/// `httpdnsctl resolve`.
 struct ResolveVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
@@ -26,7 +25,7 @@ struct ResolveVerb: Verb {
             """
     )
 
-    /// Number of names per call, so that the longest names fit into 64 KiB.
+    /// Calls with the longest names fit into 64 KiB.
     private static let namesInCall = 48
 
     @OptionGroup var options: Options
@@ -37,7 +36,6 @@ struct ResolveVerb: Verb {
     @Option(name: .long, help: "Type, such as A, AAAA or TYPE65.")
     var type: String?
 
-    /// Names and type of the arguments.
     var question: (names: [String], type: String?) {
         guard type == nil, names.count > 1, let last = names.last, RecordType(last) != nil else {
             return (names, type)

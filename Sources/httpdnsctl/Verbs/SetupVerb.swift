@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl setup`.
 struct SetupVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "setup",
@@ -22,7 +21,6 @@ struct SetupVerb: Verb {
             """
     )
 
-    /// Requested action.
     enum Action: String, ExpressibleByArgument, CaseIterable {
         case apply, revert
     }
@@ -109,7 +107,7 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// Lists the servers that will receive the machine's queries.
+    /// Servers that will receive the machine's queries.
     private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
         guard let status = try? status.get() else { return [] }
         let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }
@@ -129,7 +127,6 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// Returns the daemon's status, or the failure to get it.
     static func status(of client: ControlClient) -> Result<StatusReply, Failure> {
         do throws(Failure) {
             return .success(try client.call(.status).checked(as: StatusReply.self))

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl stats`.
 struct StatsVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "stats",

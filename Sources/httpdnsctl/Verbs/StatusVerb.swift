@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl status`.
 struct StatusVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "status",

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl top`.
 struct TopVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "top",

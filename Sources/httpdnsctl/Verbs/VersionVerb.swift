@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl version`.
 struct VersionVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "version",

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl watch`.
 struct WatchVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -83,7 +82,7 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        // Milliseconds, for compatibility with older daemons.
+        // Older daemons know milliseconds only.
         request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
         let palette = Output.palette
@@ -94,7 +93,7 @@ struct WatchVerb: Verb {
                 guard reply.continues else { return }
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else {
-                // The first reply confirms that no later query is missed.
+                // The first reply confirms that the stream includes every later query.
                 if isFirst { try Output.write(palette.paint(QueryText.heading, .heading)) }
                 try Output.write(QueryText.render(events, palette))
             }
