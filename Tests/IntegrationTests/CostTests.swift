@@ -11,7 +11,6 @@ struct CostTests {
             vendors: [tencent]
         """
 
-    /// Returns the members of an object as numbers.
     private static func table(_ json: JSON) -> [String: Int] {
         Dictionary(uniqueKeysWithValues: json.keys.map { ($0, json[$0].int ?? -1) })
     }

@@ -59,7 +59,6 @@ private struct Scrape {
         return Int(parts.values.reduce(0, +))
     }
 
-    /// Names of all samples.
     var names: Set<String> {
         Set(samples.keys.compactMap { $0.split(separator: "{").first.map(String.init) })
     }

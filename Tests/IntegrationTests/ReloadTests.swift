@@ -266,7 +266,6 @@ struct ReloadTests {
             return end.output
         }
 
-        /// Returns the vendor's part of `stats`.
         func stats() throws -> JSON { try #require(daemon.stats()["vendors"].array.first) }
     }
 

@@ -93,7 +93,6 @@ final class Player {
         )
     }
 
-    /// Compares lines.
     private func check(_ what: String, _ expected: [String], _ found: [String]) throws {
         guard expected != found else { return }
         throw failure([
@@ -211,7 +210,6 @@ extension Player {
         try check("explained", lines, told)
     }
 
-    /// Runs a control verb.
     private func operate(
         _ verb: @ServiceLoop (ControlHandler) async throws -> Void
     ) async throws {
