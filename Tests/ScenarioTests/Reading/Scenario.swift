@@ -182,6 +182,7 @@ enum Misdeed: Sendable, Hashable {
     /// Silent on connections opened before the network change.
     case silentOnOldConnection
 
+    /// Refuses connections.
     case unreachable
 
     case badCertificate
