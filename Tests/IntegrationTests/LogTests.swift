@@ -208,6 +208,5 @@ struct LogTests {
         #expect(daemon.program.errorText.contains(" notice: answering on "))
     }
 
-    /// An upstream that receives no query.
     private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }

@@ -251,7 +251,6 @@ struct ReloadTests {
             daemon = try TestDaemon(try vendor(""))
         }
 
-        /// Reloads with these vendor options and additional settings.
         func reload(_ options: String = "", _ more: String = "") throws -> String {
             try daemon.rewrite(try vendor(options) + "\n" + more)
             let end = try daemon.control("reload")

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Settings", .hangLimit)
 struct SettingsTests {
-    /// Runs the daemon with a settings file.
     private func daemon(_ settings: String, _ options: String...) throws -> Child.End {
         let scratch = try Scratch()
         let file = try scratch.write(settings, to: "httpdnsd.yaml")

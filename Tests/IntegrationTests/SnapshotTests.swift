@@ -41,7 +41,6 @@ private final class Machine: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: directory).sorted() }
     }
 
-    /// Fills the cache of a daemon with answers to `count` names.
     func fill(_ daemon: TestDaemon, _ count: Int) throws {
         if let namespace {
             let names = (0..<count).map { "n\($0).many.example.com" }

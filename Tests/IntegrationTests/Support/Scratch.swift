@@ -19,7 +19,6 @@ final class Scratch: Sendable {
 
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file in the directory and returns its path.
     @discardableResult
     func write(_ text: String, to name: String, mode: Int = 0o644) throws -> String {
         let file = file(name)

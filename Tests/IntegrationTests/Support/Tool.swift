@@ -40,7 +40,6 @@ enum Tool: String, CaseIterable {
             .first { access($0, X_OK) == 0 }
     }
 
-    /// True if this machine has the tool.
     private var isThere: Bool {
         program.hasPrefix("/")
             ? access(program, R_OK) == 0

@@ -83,7 +83,6 @@ final class Player {
 
     // MARK: - Failing
 
-    /// Creates the error of the current step.
     private func failure(_ differences: [String]) -> ScenarioError {
         let time = Double(world.elapsed.wholeMilliseconds) / 1_000
         let lines = ["STEP \(network.step.number) at \(time) s:"] + differences
@@ -113,7 +112,6 @@ extension Player {
         asked.append(Asked(step: step, entry: entry, octets: octets, operation: operation))
     }
 
-    /// Returns the query of a step.
     private func query(of number: Int) throws -> Asked {
         guard let query = asked.first(where: { $0.step.number == number }) else {
             throw failure(["no query was sent in step \(number)"])
