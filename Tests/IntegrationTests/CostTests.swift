@@ -31,7 +31,7 @@ struct CostTests {
 
     // MARK: - Billing
 
-    @Test("billable calls, names and routes agree with the vendor's count, batched calls included")
+    @Test("billable calls, names and routes agree with the vendor's count, also if batched")
     func bill() throws {
         // More names than calls may be in flight, so that waiting names share calls.
         let harness = try ProgramHarness(faults: ["delay=400"], route: Self.secondRoute)

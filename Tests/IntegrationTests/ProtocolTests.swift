@@ -151,7 +151,7 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test("an unknown EDNS version gets BADVERS and our version", arguments: transports)
+    @Test("an unknown EDNS version gets BADVERS and version 0", arguments: transports)
     func version(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(Self.unused)
         let query = RawMessage.query("localhost", edns: 1)
