@@ -11,7 +11,6 @@ struct CostTests {
             vendors: [tencent]
         """
 
-    /// Returns the members of an object as numbers.
     private static func table(_ json: JSON) -> [String: Int] {
         Dictionary(uniqueKeysWithValues: json.keys.map { ($0, json[$0].int ?? -1) })
     }
@@ -32,7 +31,7 @@ struct CostTests {
 
     // MARK: - Billing
 
-    @Test("billable calls, names and routes agree with the vendor's count, batched calls included")
+    @Test("billable calls, names and routes agree with the vendor's count, also if batched")
     func bill() throws {
         // More names than calls may be in flight, so that waiting names share calls.
         let harness = try ProgramHarness(faults: ["delay=400"], route: Self.secondRoute)

@@ -4,13 +4,11 @@ import Testing
 
 @Suite("Exhausted file descriptors", .needs(.nsd, .unshare), .hangLimit)
 struct DescriptorTests {
-    /// Returns the daemon's file descriptors.
     private static func descriptors(of daemon: TestDaemon) throws -> [Int] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.program.pid)/fd")
             .compactMap { Int($0) }
     }
 
-    /// Changes the daemon's limit of file descriptors.
     private static func limit(_ daemon: TestDaemon, to count: Int) throws {
         let end = try run("prlimit", ["--pid", "\(daemon.program.pid)", "--nofile=\(count):"])
         try #require(end.status == 0, "\(end.errors)")

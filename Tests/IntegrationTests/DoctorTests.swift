@@ -37,7 +37,6 @@ private final class Stranger {
 
 @Suite("Doctor on real machines", .needs(.unshare, .ip, .unbound), .hangLimit)
 struct DoctorTests {
-    /// Runs doctor in a namespace and returns its findings by check.
     private func findings(
         _ namespace: Namespace,
         _ arguments: [String],

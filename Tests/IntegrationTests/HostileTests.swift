@@ -86,7 +86,7 @@ struct HostileTests {
 
     /// Returns queries with some octets changed, removed or appended.
     ///
-    /// No query is for the vendor: its connections would stay open for later calls.
+    /// No query is for the vendor, because vendor connections stay open for later calls.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Listening", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ListeningTests {
-    /// An upstream that receives no query.
     private static let upstream = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
     @Test("IPv6 is answered like IPv4", arguments: ["+notcp", "+tcp"])

@@ -33,7 +33,6 @@ private final class TestJournal: Sendable {
         _ = try program.line(with: "listening")
     }
 
-    /// Waits for the entry that contains `text`.
     func entry(with text: String) throws -> String { try program.line(with: text) }
 }
 
@@ -111,7 +110,7 @@ struct LogTests {
         let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // SIGUSR1 prints the recorder, which also has the lines that were not logged.
+        // SIGUSR1 logs the recent lines, with those below the log level.
         harness.daemon.program.send(SIGUSR1)
         _ = try harness.daemon.program.line(with: "not answered from the cache: 3")
         _ = try harness.daemon.program.line(with: "name=2.many.example.com.")
@@ -209,6 +208,5 @@ struct LogTests {
         #expect(daemon.program.errorText.contains(" notice: answering on "))
     }
 
-    /// An upstream that receives no query.
     private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }

@@ -13,7 +13,6 @@ private struct Scrape {
     /// Media type of the response.
     let type: String
 
-    /// Runs curl with `arguments` and parses the response.
     init(_ arguments: [String], in scratch: Scratch) throws {
         let head = scratch.file("head-\(UUID().uuidString)")
         let end = try run(
@@ -59,7 +58,6 @@ private struct Scrape {
         return Int(parts.values.reduce(0, +))
     }
 
-    /// Names of all samples.
     var names: Set<String> {
         Set(samples.keys.compactMap { $0.split(separator: "{").first.map(String.init) })
     }
@@ -263,7 +261,6 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    /// An upstream that receives no query.
     private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }
 

@@ -58,7 +58,6 @@ private final class Cable: Sendable {
         try #require(end.status == 0, "\(end.errors)")
     }
 
-    /// Returns the daemon's counters of network changes.
     func network() throws -> JSON { try daemon.stats()["network"] }
 
     func counters() throws -> JSON { try #require(try daemon.stats()["vendors"].array.first) }
@@ -81,7 +80,7 @@ struct NetworkChangeTests {
         try cable.swap()
         let clock = ContinuousClock()
         let start = clock.now
-        // With its timeout of 1 s dig cannot see a retry after the attempt timeout of 2 s.
+        // The timeout of 1 s excludes a retry after the attempt timeout of 2 s.
         let reply = try cable.daemon.dig("three.example.com", "A", "+time=1")
         print("the first cold name after the swap took \(clock.now - start), dig included")
         #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")

@@ -19,7 +19,6 @@ struct PeerTests {
         let message: Message
         let isStream: Bool
 
-        /// Generates a random query.
         init(_ zone: inout GeneratedZone, _ random: inout Seeded, id: UInt16) throws {
             let types: [UInt16] = [
                 1, 2, 5, 6, 12, 13, 15, 16, 28, 33, 35, 39, 43, 44, 46, 47, 48, 52, 64, 65, 99, 256,
@@ -199,8 +198,8 @@ private enum Difference: String {
 
     /// Classes other than IN.
     ///
-    /// httpdnsd refuses them, also the server's identification (optional, RFC 4892 §3). Unbound
-    /// reports its name and version, and answers class ANY with records of IN.
+    /// httpdnsd refuses these classes. Unbound reports its name and version in class CH (optional,
+    /// RFC 4892 §3), and answers class ANY with records of IN.
     case otherClass
 
     /// An alias that points to itself: httpdnsd returns the upstream's answer, Unbound fails.
@@ -220,8 +219,7 @@ private enum Difference: String {
 
     /// Unbound passes on the additional section.
     ///
-    /// httpdnsd removes it: its records are not trustworthy (RFC 2181 §5.4.1), and clients can do
-    /// without.
+    /// httpdnsd removes this section, because its records are not trustworthy (RFC 2181 §5.4.1).
     case additional
 
     /// Classifies a difference; nil if no rule covers it.

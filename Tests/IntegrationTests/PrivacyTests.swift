@@ -100,7 +100,7 @@ struct PrivacyTests {
         let first = try Self.places(of: token, in: daemon)
         try lookUp(20..<300)
         let second = try Self.places(of: token, in: daemon)
-        // Counted are the key itself, the connection's HPACK table, and freed memory of Swift
+        // The count includes the token, the connection's HPACK table, and freed memory of Swift
         // strings that was not reused yet. libcurl wipes its memory.
         #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()

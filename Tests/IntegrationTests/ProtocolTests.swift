@@ -14,7 +14,6 @@ struct ProtocolTests {
     /// Both transports (RFC 1123 §6.1.3.2).
     private static let transports = [Socket.Kind.datagram, .stream]
 
-    /// Sends a message and receives the reply.
     private static func reply(
         to message: [UInt8],
         _ kind: Socket.Kind,
@@ -152,7 +151,7 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test("an unknown EDNS version gets BADVERS and our version", arguments: transports)
+    @Test("an unknown EDNS version gets BADVERS and version 0", arguments: transports)
     func version(kind: Socket.Kind) throws {
         let daemon = try TestDaemon(Self.unused)
         let query = RawMessage.query("localhost", edns: 1)
@@ -207,7 +206,7 @@ struct HopByHopTests {
             ] + Self.options
         )
         let query = try upstream.serveOne { RawMessage.denial(of: $0) }
-        // An OPT of 1,232 octets without DO and options.
+        // An OPT with payload size 1,232, without DO and options.
         #expect(query.suffix(11) == [0, 0, 41, 4, 0xD0, 0, 0, 0, 0, 0, 0])
         let whole = try dig.end().output
         let reply = try #require(whole.components(separatedBy: "Got answer:").last)

@@ -4,7 +4,6 @@ import Testing
 
 /// One command of a page and the way in which the test runs it.
 private struct Form {
-    /// Command in the page.
     let command: String
 
     /// Substitute to run instead, if any.

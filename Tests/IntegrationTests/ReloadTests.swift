@@ -251,7 +251,6 @@ struct ReloadTests {
             daemon = try TestDaemon(try vendor(""))
         }
 
-        /// Reloads with these vendor options and additional settings.
         func reload(_ options: String = "", _ more: String = "") throws -> String {
             try daemon.rewrite(try vendor(options) + "\n" + more)
             let end = try daemon.control("reload")
@@ -266,7 +265,6 @@ struct ReloadTests {
             return end.output
         }
 
-        /// Returns the vendor's part of `stats`.
         func stats() throws -> JSON { try #require(daemon.stats()["vendors"].array.first) }
     }
 

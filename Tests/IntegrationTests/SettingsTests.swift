@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Settings", .hangLimit)
 struct SettingsTests {
-    /// Runs the daemon with a settings file.
     private func daemon(_ settings: String, _ options: String...) throws -> Child.End {
         let scratch = try Scratch()
         let file = try scratch.write(settings, to: "httpdnsd.yaml")
@@ -79,7 +78,7 @@ struct SettingsTests {
         #expect(end.status == 2 && end.errors.contains("/nonexistent/httpdnsd.yaml"))
     }
 
-    @Test("a port in use is named, and the daemon exits with 1", arguments: [false, true])
+    @Test("the error names a port in use, and the daemon exits with 1", arguments: [false, true])
     func taken(isDatagram: Bool) throws {
         let socket = try Socket(isDatagram ? .datagram : .stream, bound: true)
         if !isDatagram { try socket.listen() }

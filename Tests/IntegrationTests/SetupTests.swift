@@ -44,12 +44,10 @@ private final class SetupHost {
         )
     }
 
-    /// Runs `httpdnsctl setup` on the machine.
     func setup(_ arguments: String..., status: Int32 = 0) throws -> String {
         try setup(arguments, status: status)
     }
 
-    /// Runs `httpdnsctl setup` with a list of arguments.
     func setup(_ arguments: [String], status: Int32 = 0) throws -> String {
         let end = try namespace.run(
             Product.control,

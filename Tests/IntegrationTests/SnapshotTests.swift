@@ -41,7 +41,6 @@ private final class Machine: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: directory).sorted() }
     }
 
-    /// Fills the cache of a daemon with answers to `count` names.
     func fill(_ daemon: TestDaemon, _ count: Int) throws {
         if let namespace {
             let names = (0..<count).map { "n\($0).many.example.com" }
@@ -169,7 +168,7 @@ struct SnapshotTests {
             let line = try daemon.program.line(with: "cache: entries restored: ")
             let words = line.components(separatedBy: "entries restored: ")[1].split(separator: " ")
             #expect((words.first.flatMap { Int($0) } ?? 0) >= 1000, "\(round): \(line)")
-            // The temporary file of the previous daemon is gone, so a new one is of this daemon.
+            // No temporary file of the previous daemon remains.
             #expect(access(temporary, F_OK) != 0)
             // Without a new entry the daemon would not write.
             let new = try daemon.dig("n\(1000 + round).many.example.com", "A")

@@ -133,7 +133,7 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("status shows the origin of sockets, and a socket that `listen` lacks is served")
+    @Test("status shows the origin of sockets; a passed socket that `listen` lacks is served")
     func origins() throws {
         let passed = try HeldSockets()
         let daemon = try TestDaemon(unused, listen: "127.0.0.1:0", passing: passed.all)

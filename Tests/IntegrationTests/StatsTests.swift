@@ -18,9 +18,7 @@ struct StatsTests {
         }
     }
 
-    /// Queries of each kind.
-    ///
-    /// The second query for a name is a cache hit.
+    /// Queries of each kind; the second query for a name is a cache hit.
     private static let samples = [
         Sample(RawMessage.query("www.example.com"), 0, "vendor", "noerror"),
         Sample(RawMessage.query("www.example.com"), 0, "cache", "noerror"),

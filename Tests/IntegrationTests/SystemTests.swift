@@ -57,7 +57,6 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Runs a program and returns its output lines.
     func lines(_ program: String, _ arguments: [String]) throws -> [String] {
         let end = try namespace.run(program, arguments)
         #expect(end.status == 0, "\(end.errors)")

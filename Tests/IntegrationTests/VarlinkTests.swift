@@ -10,9 +10,8 @@ import Testing
 struct VarlinkTests {
     /// Python program that calls every method of every interface.
     ///
-    /// The program reads the interface descriptions and builds parameters from the declared types.
-    /// `known` contains values that a type cannot tell, such as names that the daemon knows, and
-    /// optional parameters to set.
+    /// The program builds parameters from the declared types of the interface. `known` has values
+    /// that the types do not determine, such as names, and optional parameters.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,

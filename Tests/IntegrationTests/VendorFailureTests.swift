@@ -19,7 +19,7 @@ struct VendorFailureTests {
 
     @Test("the second server answers if the first one is dead or silent", arguments: [true, false])
     func secondServer(isDead: Bool) throws {
-        // A socket that does not listen refuses connections. One that listens but never accepts is
+        // A socket that does not listen refuses connections. A socket that never accepts is
         // silent.
         let first = try Socket(.stream, bound: true)
         if !isDead { try first.listen() }

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// An upstream that receives no query.
 private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
 /// Receiver of the daemon's service notifications (sd_notify(3)).

@@ -43,7 +43,7 @@ struct ControlHandlerTests {
             isOnLoop.withLock { $0.append(LoopExecutor.shared.isCurrent) }
             return ResolvConf(pointsHere: true, nameservers: ["192.0.2.1"])
         }
-        // As a task of the service loop, which calls are.
+        // Calls run as tasks of the service loop.
         let status = try await ServiceLoop.throwingTask { try await handler.status() }.value
         #expect(status.resolvConf.nameservers == ["192.0.2.1"])
         #expect(isOnLoop.withLock(\.self) == [false])

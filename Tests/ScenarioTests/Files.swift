@@ -9,14 +9,12 @@ enum Files {
     /// Directory of the secrets that settings name as `{credential: …}`; the values of `Account`.
     static let credentials = folder.appending(path: "Credentials").path
 
-    /// File names of all scenarios.
     static let scenarios: [String] = {
         let place = folder.appending(path: "Scenarios").path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
         return names.filter { $0.hasSuffix(".rpl") }.sorted()
     }()
 
-    /// Reads a scenario.
     static func scenario(_ name: String) throws -> Scenario {
         let place = folder.appending(path: "Scenarios").appending(path: name)
         return try ScenarioReader.read(String(contentsOf: place, encoding: .utf8), file: name)

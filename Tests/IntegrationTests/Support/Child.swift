@@ -4,8 +4,7 @@ import Testing
 
 /// A child process with captured output, killed with this object.
 ///
-/// Threads of this object read the pipes and wait for the exit. So nothing polls, and a full pipe
-/// never blocks the program.
+/// Threads read the pipes and wait for the exit, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {
     /// Exit status and output of a program.
     struct End: Sendable {
@@ -15,7 +14,6 @@ final class Child: @unchecked Sendable {
         let errors: String
     }
 
-    /// Description of a failed program.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }

@@ -29,10 +29,8 @@ struct Client: Sendable {
 
     // MARK: - DNS tools
 
-    /// Dig with its own stub resolver.
     static let dig = Client(command: ["sh"], script: "ask='dig -r'\n" + tools)
 
-    /// Knot's dig with its own stub resolver.
     static let kdig = Client(command: ["sh"], script: "ask='kdig'\n" + tools)
 
     /// BIND's resolver library.

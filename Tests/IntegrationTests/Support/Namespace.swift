@@ -49,7 +49,6 @@ final class Namespace: Sendable {
         return ("nsenter", files + ["--", program] + arguments)
     }
 
-    /// Replaces the text of `/etc/resolv.conf`.
     func setResolver(_ text: String) throws {
         // Written in place: the mount refers to the file, not to its name.
         try scratch.write(text, to: Self.resolver)
@@ -57,9 +56,7 @@ final class Namespace: Sendable {
 
     /// Connects two namespaces with a virtual cable; both ends are named `cable`.
     ///
-    /// - Parameters:
-    ///   - address: address and prefix length of this end.
-    ///   - far: address and prefix length of the other end.
+    /// `address` of this end and `far` of the other end include a prefix length.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
         let commands = [
             (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),

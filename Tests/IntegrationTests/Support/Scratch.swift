@@ -17,10 +17,8 @@ final class Scratch: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Returns the path of a file in the directory.
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file in the directory and returns its path.
     @discardableResult
     func write(_ text: String, to name: String, mode: Int = 0o644) throws -> String {
         let file = file(name)
@@ -68,6 +66,5 @@ struct JSON: @unchecked Sendable {
     var array: [JSON] { (value as? [Any] ?? []).map { JSON(value: $0) } }
     var keys: [String] { (value as? [String: Any] ?? [:]).keys.sorted() }
 
-    /// Sum of an object's numbers.
     var sum: Int { (value as? [String: NSNumber] ?? [:]).values.reduce(0) { $0 + $1.intValue } }
 }

@@ -2,7 +2,7 @@
 
 /// A zone that was signed for 2024 to 2037 with a key that was discarded.
 ///
-/// A validator should ignore the date. The record of `forged` was changed after signing.
+/// Validators must ignore the date. The record of `forged` was changed after signing.
 enum SignedZone {
     static let name = "example.org"
 

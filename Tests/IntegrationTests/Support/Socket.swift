@@ -3,7 +3,6 @@ import Foundation
 
 /// A plain socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
 final class Socket: Sendable {
-    /// Socket types.
     enum Kind: Sendable {
         case datagram, stream
     }
@@ -49,13 +48,11 @@ final class Socket: Sendable {
         try check("bind", Self.with(port) { bind(descriptor, $0, $1) })
     }
 
-    /// Creates a socket that is connected to `port`.
     convenience init(_ kind: Kind, to port: UInt16) throws {
         try self.init(kind)
         try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
     }
 
-    /// Creates a socket that is connected to a Unix socket.
     init(unixPath path: String) throws {
         title = "Unix stream"
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -169,7 +166,6 @@ final class Socket: Sendable {
         return isProbe ? try serveOne(replies) : query
     }
 
-    /// Closes the sending side.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Makes `deinit` reset the connection (RST).

@@ -20,7 +20,6 @@ final class TestDaemon: Sendable {
     ///   - settings: YAML without `listen` and `control`.
     ///   - listen: listen addresses; by default a free port of 127.0.0.1.
     ///   - socket: path of the control socket; by default in a temporary directory.
-    ///   - environment: additional environment variables.
     ///   - sockets: sockets to pass like systemd.
     ///   - command: command that executes the daemon's command line.
     init(
@@ -77,12 +76,10 @@ final class TestDaemon: Sendable {
         #expect(end.status == 0, "\(end.errors)", sourceLocation: sourceLocation)
     }
 
-    /// Runs `httpdnsctl` with the daemon's socket.
     func control(_ arguments: String...) throws -> Child.End {
         try run(Product.control, ["--socket", socket] + arguments)
     }
 
-    /// Returns the reply of `stats`.
     func stats() throws -> JSON {
         let end = try control("stats", "--json")
         try #require(end.status == 0, "\(end.errors)")
@@ -98,7 +95,6 @@ final class TestDaemon: Sendable {
         return end.status == 0 ? try JSON(end.output)["entries"].array : []
     }
 
-    /// Queries the daemon with dig.
     func dig(_ arguments: String..., server: String = "127.0.0.1") throws -> Dig {
         try Dig(port: port, arguments, server: server, in: namespace)
     }

@@ -10,8 +10,6 @@ final class TestEmulator: Sendable {
     private let namespace: Namespace?
 
     /// Starts the emulator with the names of `zone`.
-    ///
-    /// - Parameter options: further arguments.
     init(
         zone: String,
         faults: [String] = [],
@@ -50,7 +48,6 @@ final class TestEmulator: Sendable {
         return try #require(calls["lookups"].int) - trials.reduce(0, +)
     }
 
-    /// Returns all counters.
     func calls() throws -> JSON { try JSON(try admin("calls")) }
 
     private func admin(_ path: String, _ options: String...) throws -> String {

@@ -6,7 +6,6 @@ import Testing
 final class TestNginx: Sendable {
     let port: UInt16
 
-    /// Issuer of the certificates.
     let authority: Authority
     private let program: Child
     private let scratch: Scratch

@@ -11,7 +11,6 @@ struct ResolverCertificate {
     var certificate: String { scratch.file("server.pem") }
     var key: String { scratch.file("server.key") }
 
-    /// Issues the certificate.
     init() throws {
         authority = try Authority()
         scratch = try Scratch()
@@ -21,7 +20,6 @@ struct ResolverCertificate {
 
 /// Ports of a resolver, and its entries in the daemon's settings.
 struct ResolverPorts: Sendable {
-    /// Protocols of the resolver.
     enum Channel: String, CaseIterable, Sendable {
         case udp, tcp, tls, https
     }
@@ -147,7 +145,6 @@ final class TestDnsdist: Sendable {
     private let program: Child
     private let scratch: Scratch
 
-    /// Starts dnsdist with the server on `backend`.
     init(_ certificate: ResolverCertificate, backend: UInt16) throws {
         scratch = try Scratch()
         var failure: (any Error)?

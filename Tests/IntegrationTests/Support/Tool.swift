@@ -40,7 +40,6 @@ enum Tool: String, CaseIterable {
             .first { access($0, X_OK) == 0 }
     }
 
-    /// True if this machine has the tool.
     private var isThere: Bool {
         program.hasPrefix("/")
             ? access(program, R_OK) == 0
@@ -81,7 +80,7 @@ extension Trait where Self == ConditionTrait {
 extension Trait where Self == TimeLimitTrait {
     /// Time limit that only ends hanging tests.
     ///
-    /// The time of a test starts when the runner schedules it, long before a thread is free if many
-    /// tests are scheduled together. Waits for lines, exits and replies have their own timeouts.
+    /// The time starts when the runner schedules the test, which can be long before a thread is
+    /// free. Waits for lines, exits and replies have their own timeouts.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }
 }

@@ -27,7 +27,6 @@ final class Network {
     let scenario: Scenario
     let world: Simulation
 
-    /// The current step.
     var step: Scenario.Step
 
     /// Everything that was sent, in order.
@@ -36,7 +35,6 @@ final class Network {
     /// Errors in the scenario itself, in order.
     private(set) var mistakes: [ScenarioError] = []
 
-    /// Number of timeouts so far.
     var timeouts = 0
 
     /// True if all connections were opened after the latest network change.
@@ -109,7 +107,6 @@ extension Network {
         return .datagrams([(message.encoded(limit: 65_535), after)])
     }
 
-    /// Returns the reply of an upstream to a message.
     func reply(
         of upstream: String,
         at address: String,
@@ -237,7 +234,6 @@ extension Network {
 // MARK: - Vendors, and upstreams over HTTPS
 
 extension Network {
-    /// Replies to an HTTP request.
     private func answer(_ request: HTTPRequest) -> Simulation.Step {
         let upstream = upstreams.first {
             $0.url.scheme == .https && $0.servers.contains(request.server)
@@ -328,7 +324,6 @@ extension Known {
 }
 
 extension Entry {
-    /// Converts the entry's fault.
     fileprivate func worldFault(onNewConnection isNew: Bool) -> Fault? {
         let after = delay ?? .zero
         return switch fault {

@@ -83,7 +83,6 @@ final class Player {
 
     // MARK: - Failing
 
-    /// Creates the error of the current step.
     private func failure(_ differences: [String]) -> ScenarioError {
         let time = Double(world.elapsed.wholeMilliseconds) / 1_000
         let lines = ["STEP \(network.step.number) at \(time) s:"] + differences
@@ -93,7 +92,6 @@ final class Player {
         )
     }
 
-    /// Compares lines.
     private func check(_ what: String, _ expected: [String], _ found: [String]) throws {
         guard expected != found else { return }
         throw failure([
@@ -114,7 +112,6 @@ extension Player {
         asked.append(Asked(step: step, entry: entry, octets: octets, operation: operation))
     }
 
-    /// Returns the query of a step.
     private func query(of number: Int) throws -> Asked {
         guard let query = asked.first(where: { $0.step.number == number }) else {
             throw failure(["no query was sent in step \(number)"])
@@ -211,7 +208,6 @@ extension Player {
         try check("explained", lines, told)
     }
 
-    /// Runs a control verb.
     private func operate(
         _ verb: @ServiceLoop (ControlHandler) async throws -> Void
     ) async throws {

@@ -26,7 +26,6 @@ final class ScenarioHarness {
     private let settings: Settings
     let daemon: Daemon
 
-    /// Cache size of a scenario in octets.
     private static let cacheOctets = 1 << 20
 
     init(_ scenario: Scenario) throws {
@@ -95,10 +94,8 @@ extension ScenarioHarness {
     /// Stops the prefetch, as the daemon does before it stops.
     func end() { resolver.prefetcher.stop() }
 
-    /// Reports a network change.
     func networkChanged() { daemon.network.react(to: "another network") }
 
-    /// Replaces the content of the hosts files.
     func hostsChanged(_ lines: [String]) {
         var table = HostsReading(settings.hosts).table
         let text = lines.map { $0 + "\n" }.joined()
@@ -110,7 +107,6 @@ extension ScenarioHarness {
 // MARK: - Operators
 
 extension ScenarioHarness {
-    /// Handler of the control verbs.
     var `operator`: ControlHandler { ControlHandler(daemon) }
 
     /// Billable calls by vendor.

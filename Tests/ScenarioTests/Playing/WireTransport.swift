@@ -15,7 +15,6 @@ final class WireTransport: UpstreamTransport {
     let validates: Bool
     let repeatsAfter: Duration?
 
-    /// Counters of the transport.
     private var foreignReplies: UInt64 = 0
     private var tcpRetries: UInt64 = 0
 
@@ -89,7 +88,6 @@ final class WireTransport: UpstreamTransport {
         return try await askStream(query, transport, deadline)
     }
 
-    /// Exchanges one query over a stream.
     private func askStream(
         _ query: ForwardedQuery,
         _ transport: UpstreamExchange.Transport,

@@ -4,7 +4,6 @@ import DNSWire
 
 /// Parsed scenario file: settings, simulated servers, and steps.
 struct Scenario: Sendable {
-    /// Name of the file.
     var file: String
 
     /// The promise to users: the comment at the start of the file.
@@ -19,7 +18,6 @@ struct Scenario: Sendable {
     /// Replies of the simulated servers, by range of steps.
     var ranges: [Range] = []
 
-    /// The steps in order.
     var steps: [Step] = []
 }
 
@@ -75,7 +73,6 @@ extension Scenario {
     }
 
     enum Action: Sendable {
-        /// Sends a query of a client.
         case query(Entry)
 
         /// Compares the answer to the query of a step, or to the first open query that matches.
@@ -107,7 +104,6 @@ extension Scenario {
         case nothing
         case networkChange
 
-        /// Replaces the content of the hosts files.
         case hosts([String])
         case flush(FlushRequest.Scope, isSoft: Bool)
         case pause(vendor: String)
@@ -127,7 +123,6 @@ struct Entry: Sendable {
     /// Parts that an upstream copies from the query.
     var adjust: Set<Adjusting> = []
 
-    /// Header flags.
     var flags: UInt16 = 0
     var rcode = RCode.noError
     var dnssecOK = false
@@ -135,7 +130,6 @@ struct Entry: Sendable {
     /// The client's UDP payload size; nil without EDNS.
     var payloadSize: UInt16?
 
-    /// The expected extended errors.
     var extendedErrors: [UInt16] = []
 
     /// True if a client or an upstream uses TCP.
@@ -191,7 +185,6 @@ enum Misdeed: Sendable, Hashable {
     /// Refuses connections.
     case unreachable
 
-    /// Has an invalid certificate.
     case badCertificate
 
     /// Closes the connection during the reply.
