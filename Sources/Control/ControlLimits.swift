@@ -11,11 +11,15 @@ package enum ControlLimits {
     /// Levels of nested objects and lists in a reply; a reply to `Explain` has 7.
     package static let nesting = 16
 
-    /// The same in a call; a `Resolve` call has 3. Decoding takes quadratic time in the nesting.
+    /// The same in a call.
+    ///
+    /// A `Resolve` call has 3. Decoding takes quadratic time in the nesting.
     package static let callNesting = 5
 
-    /// Values in a call, an empty list or object as two; a `Resolve` call with 1024 names has about
-    /// 1030. Decoding takes up to 14 µs per value that is not nested.
+    /// Values in a call, an empty list or object as two.
+    ///
+    /// A `Resolve` call with 1024 names has about 1030. Decoding takes up to 14 µs per value that is
+    /// not nested.
     package static let callValues = 1100
 
     /// Entries in a reply to `Top`: the names counted for each vendor.

@@ -205,13 +205,13 @@ package struct ControlDispatcher: Sendable {
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.pause(subject)
-            note(change, "paused by an operator until resumed")
+            note(change, .pause, "paused by an operator until resumed")
             return try await Self.message(change)
         case .resume:
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.resume(subject)
-            note(change, "resumed by an operator")
+            note(change, .resume, "resumed by an operator")
             return try await Self.message(change)
         case .reload:
             _ = try call.arguments(as: NoParameters.self)
@@ -303,8 +303,11 @@ package struct ControlDispatcher: Sendable {
     }
 
     /// Logs a pause or its end; the fields make the log limit apply.
-    private func note(_ change: PauseReply, _ text: String) {
-        logger.notice("\(change.subject): \(text)", metadata: ["server": "\(change.subject)"])
+    private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
+        logger.notice(
+            "\(change.subject): \(text)",
+            metadata: ["server": "\(change.subject)", "method": "\(method.rawValue)"]
+        )
     }
 
     /// Checks the permission to see the queries of clients.
