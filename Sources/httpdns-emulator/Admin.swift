@@ -13,6 +13,9 @@ struct Admin {
         case ("GET", "/_emulator/calls"):
             return Response(text: emulator.calls.json(zone: emulator.loaded), type: Self.json)
 
+        case ("GET", "/_emulator/bill"):
+            return Response(json: emulator.bill.json)
+
         case ("GET", "/_emulator/faults"):
             return Response(text: emulator.faults.texts.map { $0 + "\n" }.joined())
 
@@ -21,6 +24,7 @@ struct Admin {
 
         case ("POST", "/_emulator/reset"):
             emulator.calls.reset()
+            emulator.bill.reset()
             return Response(text: "reset\n")
 
         case ("POST", "/_emulator/reload"):
@@ -40,7 +44,7 @@ struct Admin {
             return Response(text: "set\n")
 
         case (_, "/_emulator/calls"), (_, "/_emulator/faults"), (_, "/_emulator/reset"),
-            (_, "/_emulator/reload"), (_, "/_emulator/clock"):
+            (_, "/_emulator/reload"), (_, "/_emulator/clock"), (_, "/_emulator/bill"):
             return Response(status: 405)
 
         default:

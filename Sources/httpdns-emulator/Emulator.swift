@@ -16,6 +16,8 @@ final class Emulator: Sendable {
 
     let calls = Calls()
 
+    let bill = Bill()
+
     let clock: Clock
 
     let connections = OpenConnections()
@@ -75,11 +77,12 @@ final class Emulator: Sendable {
         calls.count(call, of: request, faults: firing.count, onNewConnection: onNewConnection)
 
         let damage = Damage(firing.map(\.kind))
+        let zone = zone.withLock { $0.zone }
         let response: Response
         do {
             response =
                 if let code = damage.error { vendor.failure(code) } else {
-                    try call.answer(zone.withLock { $0.zone }, damage.distortion)
+                    try call.answer(zone, damage.distortion)
                 }
         } catch {
             // Encryption fails only if OpenSSL lacks a cipher or memory.
@@ -87,6 +90,17 @@ final class Emulator: Sendable {
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
+        // A reply that is then delayed, damaged or dropped is billed: the vendor resolved the names.
+        if let charge = call.charge, reply.response.status == 200 {
+            bill.add(
+                charge.items(
+                    for: call.names,
+                    in: zone,
+                    isHTTPS: request.isHTTPS,
+                    isRefused: damage.error != nil
+                )
+            )
+        }
         logCall(call, request, reply, firing)
         return reply
     }

@@ -113,11 +113,35 @@ enum Manual {
                                   each also with -signed; baidu; volcengine;
                                   json-resolve, -dns-query, -alidns (signed);
                                   and VENDOR-refused
-          POST /_emulator/reset   set these counters to zero
+          GET  /_emulator/bill    JSON, see BILLING: {"units": N, "names": {NAME:
+                                  {"a": N, "aaaa": N, "other": N}}}
+          POST /_emulator/reset   set these counters and the bill to zero
           POST /_emulator/reload  reload the zone; 400 keeps the old zone
           POST /_emulator/clock   set --clock-offset to the number sent
 
           curl --data-binary status=429,3:first:2 127.0.0.1:8053/_emulator/faults
+
+        BILLING
+        The bill follows the vendors' published rules, read on 2026-11-23:
+
+          VENDOR             UNIT                              HTTP  HTTPS
+          Alibaba            name and family with an address   1     5
+          Alibaba, m=1, m=2  the same, with AES                3     8
+          Baidu              name with an address              1     5
+          JSON               request; --json-billing alidns    1     5
+          JSON               request; --json-billing request   1     1
+          Tencent,           request; the vendors' units are   1     1
+          Volcengine         not known
+
+        Where the unit is a name, each name of a batch counts. Refused calls, service addresses \
+        (ss, /conf) and replies with a status other than 200 are free. A reply with status 200 \
+        that a fault delays, damages or drops is billed. error=CODE has no addresses, but counts \
+        as a request if its status is 200. A request is HTTPS if the proxy sends \
+        'X-Forwarded-Proto: https'.
+
+        A unit of a request with several names belongs to the first name, and a unit for both \
+        families to A, or to AAAA if only that has an address. 'other' is for other record types \
+        of JSON. A value 0 is omitted.
 
         UNDOCUMENTED BEHAVIOUR
         Where the vendors' documents have gaps, the server behaves as follows.

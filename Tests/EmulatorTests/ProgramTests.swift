@@ -43,6 +43,7 @@ struct ProgramTests {
             (["--ss-servers", "localhost"], "'localhost' is neither ADDR nor ADDR:PORT"),
             (["--ss-status", "perhaps"], "perhaps"),
             (["--json-question", "list"], "list"),
+            (["--json-billing", "free"], "free"),
             (["--conf-servers", "::1"], "not an IPv4 address"),
             (["--conf-ttl", "0"], "1-1440"),
             (["--refusal", "1"], "not a status code"),
@@ -84,7 +85,7 @@ struct ProgramTests {
         for kind in [
             "delay=MS", "silent", "reset", "close", "truncated", "noise", "garbage", "bad-padding",
             "wrong-key", "wrong-name", "status=CODE", "redirect=URL", "huge=OCTETS", "empty",
-            "zero-address", "ttl=TEXT", "gzip", "/_emulator/calls", "SIGHUP",
+            "zero-address", "ttl=TEXT", "gzip", "/_emulator/calls", "/_emulator/bill", "SIGHUP",
             "error=CODE", "CNAME", "/v2/d", "/v4/resolve", "application/dns-json", "alibaba-v1",
         ] + Account.Field.allCases.map(\.rawValue) + Alibaba.Code.allCases.map(\.rawValue) {
             #expect(help.contains(kind), "\(kind)")

@@ -36,7 +36,8 @@ extension Alibaba {
         return Call(
             channel: isSigned ? "alibaba-v1-signed" : "alibaba-v1",
             names: question.names.map(\.asKey),
-            isLookup: true
+            isLookup: true,
+            charge: question.charge(.alibaba)
         ) { zone, distortion in
             Response(
                 json: isBatch

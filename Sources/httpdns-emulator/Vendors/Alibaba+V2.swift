@@ -44,7 +44,8 @@ extension Alibaba {
         return Call(
             channel: "alibaba-v2-m\(mode.rawValue)" + (isSigned ? "-signed" : ""),
             names: question.names.map(\.asKey),
-            isLookup: true
+            isLookup: true,
+            charge: question.charge(mode.cipher == nil ? .alibaba : .alibabaEncrypted)
         ) { zone, distortion in
             // Documented: "or no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }

@@ -112,6 +112,10 @@ struct Alibaba: Vendor {
         var clients: [String]
         /// Custom parameters as JSON.
         var extra: String?
+
+        func charge(_ rate: Rate) -> Charge {
+            Charge(rate: rate, families: families, clients: clients)
+        }
     }
 
     /// Parameter names depend on the API version.

@@ -68,9 +68,12 @@ struct Baidu: Vendor {
             throw .parameter
         }
         let saysServers = parameters.text("alt_server_ip") == "true"
-        return Call(channel: "baidu", names: names.map(\.asKey), isLookup: true) {
-            zone,
-            distortion in
+        return Call(
+            channel: "baidu",
+            names: names.map(\.asKey),
+            isLookup: true,
+            charge: Charge(rate: .baidu, families: families, clients: [client])
+        ) { zone, distortion in
             var members: [(String, JSONText)] = [
                 ("msg", "ok"),
                 ("data", data(names, families, client, zone, distortion)),

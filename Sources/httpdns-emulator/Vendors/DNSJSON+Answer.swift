@@ -47,19 +47,12 @@ extension DNSJSON {
             chain.end = chain.links.first?.owner ?? chain.end
         }
         let client = Address(question.client)
-        let families: [Family] =
-            switch question.type {
-            case 1: [.v4]
-            case 28: [.v6]
-            case 255: [.v4, .v6]
-            default: []
-            }
         var records = chain.links.map { link in
             record(link.owner, 5, link.ttl, written(link.target), distortion)
         }
         var found = question.type == 5 && !records.isEmpty
         var addresses: [String] = []
-        for family in families {
+        for family in question.families {
             guard let end = chain.end else { break }
             let answer = zone.answer(end, family, for: client)
             let texts = distortion.addresses(answer, family)

@@ -19,6 +19,14 @@ struct DNSJSON: Vendor {
         var names = NameForm.dotted
         /// True if calls must be signed, as AliDNS's current document demands.
         var requiresKey = false
+        var billing = Billing.request
+    }
+
+    /// Billing rule: AliDNS counts an HTTPS request as five, others are assumed to count it as one.
+    enum Billing: String, CaseIterable, Sendable {
+        case request, alidns
+
+        var rate: Rate { self == .alidns ? .alidns : .request }
     }
 
     /// Form of `Question`: array (Google), object (AliDNS's example).
@@ -56,6 +64,16 @@ struct DNSJSON: Vendor {
         /// Array of addresses (AliDNS).
         var isShort = false
         var contentType: String
+
+        /// Families of the record type; empty for types other than A, AAAA and ANY.
+        var families: [Family] {
+            switch type {
+            case 1: [.v4]
+            case 28: [.v6]
+            case 255: [.v4, .v6]
+            default: []
+            }
+        }
     }
 
     // MARK: - Calls
@@ -74,7 +92,12 @@ struct DNSJSON: Vendor {
             return Call(
                 channel: isSigned ? "json-alidns" : channel,
                 names: [question.name.asKey],
-                isLookup: true
+                isLookup: true,
+                charge: Charge(
+                    rate: manner.billing.rate,
+                    families: question.families,
+                    clients: [question.client]
+                )
             ) { zone, distortion in
                 Response(json: answer(question, zone, distortion), type: question.contentType)
             }

@@ -103,8 +103,16 @@ struct DNSJSONOptions: ParsableArguments {
     @Flag(help: "Refuse calls without AliDNS's uid, ak, key, ts.")
     var jsonRequireKey = false
 
+    @Option(help: .init("Units of HTTPS: request (1), alidns (5).", valueName: "rule"))
+    var jsonBilling = DNSJSON.Billing.request
+
     var manner: DNSJSON.Manner {
-        .init(question: jsonQuestion, names: jsonNames, requiresKey: jsonRequireKey)
+        .init(
+            question: jsonQuestion,
+            names: jsonNames,
+            requiresKey: jsonRequireKey,
+            billing: jsonBilling
+        )
     }
 }
 
@@ -113,3 +121,4 @@ extension Tencent.MissingFamily: ExpressibleByArgument {}
 extension Alibaba.ServiceStatus: ExpressibleByArgument {}
 extension DNSJSON.QuestionForm: ExpressibleByArgument {}
 extension DNSJSON.NameForm: ExpressibleByArgument {}
+extension DNSJSON.Billing: ExpressibleByArgument {}

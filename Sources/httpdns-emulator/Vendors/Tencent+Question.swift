@@ -16,6 +16,14 @@ extension Tencent {
 
     enum RecordType: Sendable {
         case a, aaaa, both
+
+        var families: [Family] {
+            switch self {
+            case .a: [.v4]
+            case .aaaa: [.v6]
+            case .both: [.v4, .v6]
+            }
+        }
     }
 
     /// Limit of a batch (379/54976).

@@ -79,7 +79,16 @@ struct Tencent: Vendor {
                 }
             }
             let question = try question(parameters, channel, request.client, at: time)
-            return Call(channel: name, names: question.keys, isLookup: true) { zone, distortion in
+            return Call(
+                channel: name,
+                names: question.keys,
+                isLookup: true,
+                charge: Charge(
+                    rate: .request,
+                    families: question.type.families,
+                    clients: [question.client]
+                )
+            ) { zone, distortion in
                 try respond(answer(question, zone, distortion), over: channel, distortion)
             }
         } catch {

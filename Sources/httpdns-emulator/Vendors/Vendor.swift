@@ -23,6 +23,9 @@ struct Call: Sendable {
     /// False for a request of service addresses.
     var isLookup: Bool
 
-    /// Answers from a zone, with faults applied.
+    /// Billing of the call; nil if it is free.
+    var charge: Charge?
+
+    /// Returns the response from a zone, with faults applied.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

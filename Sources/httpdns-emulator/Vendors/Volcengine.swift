@@ -76,9 +76,12 @@ struct Volcengine: Vendor {
         guard names.count <= Self.batchNames, names.allSatisfy(\.isHostName) else {
             throw .forbidden
         }
-        return Call(channel: "volcengine", names: names.map(\.asKey), isLookup: true) {
-            zone,
-            distortion in
+        return Call(
+            channel: "volcengine",
+            names: names.map(\.asKey),
+            isLookup: true,
+            charge: Charge(rate: .request, families: families, clients: [client])
+        ) { zone, distortion in
             let answers = names.map { name in
                 let found = families.map { ($0, zone.answer(name, $0, for: Address(client))) }
                 let ttl = found.filter { !$0.1.addresses.isEmpty }.map(\.1.ttl).min()

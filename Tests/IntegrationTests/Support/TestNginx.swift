@@ -32,6 +32,7 @@ final class TestNginx: Sendable {
                     proxy_pass http://backend;
                     proxy_http_version 1.1;
                     proxy_set_header Connection "";
+                    proxy_set_header X-Forwarded-Proto $scheme;
                     proxy_next_upstream off;
                     proxy_read_timeout 20s;
                     """,
