@@ -52,9 +52,18 @@ extension ControlInterface {
         type BudgetState (within, spent, exceeded)
 
         # beyond: calls wanted beyond the budget, made or not
-        # + calls-per-day, spent-today: int    per UTC day
+        # + calls-per-day: ?int, spent-today: int    per UTC day
+        # + units-per-day, units-today, units-per-month, units-this-month: ?int
         # + day-ends-seconds: int
-        type Budget (beyond: int, state: BudgetState)
+        # problem: of the stored counts
+        type Budget (beyond: int, state: BudgetState, problem: ?string)
+
+        # today, month: absent if the stored counts are damaged
+        # + at-least, at-most: int             since the start or the reset
+        type Units (today: ?int, month: ?int)
+
+        # currency: ISO 4217
+        type Cost (amount: float, currency: string)
 
         # Refresh of a vendor's server addresses.
         # + last-age-seconds: ?int             time since the last success
@@ -75,6 +84,8 @@ extension ControlInterface {
           servers: []VendorServer,
           calls: int,
           budget: ?Budget,
+          units: ?Units,
+          cost: ?Cost,
           refresh: ?Refresh
         )
 
@@ -175,7 +186,8 @@ extension ControlInterface {
         )
 
         # route: file:line in the settings. domain: its first. names: number in billable calls
-        type RouteCost (route: string, domain: string, names: int)
+        # units: upper bound
+        type RouteCost (route: string, domain: string, names: int, units: ?int)
 
         # protected: forged answers are detected
         # A lookup ends as one of successes, empty and unanswered. Calls are HTTP requests.
@@ -184,6 +196,7 @@ extension ControlInterface {
         # dropped: addresses removed from answers: private, unusable
         # + failures-by-kind: [string]int
         # avoided: calls that were not needed: cached, merged, paired, batched
+        # cost: of the month. + client-address: ?string   this machine as the vendor saw it
         # + billable-calls, billable-names, connections-opened, connections-reused: int
         type VendorStats (
           name: string,
@@ -198,7 +211,9 @@ extension ControlInterface {
           failures: [string]int,
           dropped: ?[string]int,
           avoided: [string]int,
-          budget: ?Budget
+          budget: ?Budget,
+          units: ?Units,
+          cost: ?Cost
         )
 
         # failures: the same as failures-by-kind; deprecated
@@ -297,6 +312,7 @@ extension ControlInterface {
           vendor: string,
           calls: int,
           excess: int,
+          units: ?int,
           route: string,
           domain: string
         )
@@ -338,6 +354,8 @@ extension ControlInterface {
         # All kinds except `cost` show queries of other users, and require the rights of changing
         # calls.
         method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
+
+        \(bills)
 
         # Streams answered queries, all or those that match the parameters, in a call with `more`:
         # until `count` queries are sent or the client disconnects. The first reply has no queries

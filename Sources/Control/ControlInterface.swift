@@ -14,6 +14,7 @@ package enum ControlInterface {
         case resolve = "Resolve"
         case dump = "Dump"
         case top = "Top"
+        case bill = "Bill"
         case watch = "Watch"
         case pause = "Pause"
         case resume = "Resume"

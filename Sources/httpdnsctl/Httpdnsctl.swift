@@ -31,8 +31,9 @@ struct Httpdnsctl: ParsableCommand {
             """,
         version: "httpdnsctl \(Product.version)",
         subcommands: [
-            StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
-            ExplainVerb.self, ResolveVerb.self, DumpVerb.self, FlushVerb.self, PauseVerb.self,
+            StatusVerb.self, StatsVerb.self, TopVerb.self, BillVerb.self, WatchVerb.self,
+            LookupVerb.self, ExplainVerb.self, ResolveVerb.self, DumpVerb.self, FlushVerb.self,
+            PauseVerb.self,
             ResumeVerb.self, ReloadVerb.self, CheckVerb.self, SettingsVerb.self,
             RoutesVerb.self, LogLevelVerb.self,
             SetupVerb.self, DoctorVerb.self, VersionVerb.self, CompletionVerb.self,

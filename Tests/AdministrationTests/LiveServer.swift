@@ -103,6 +103,8 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
+    func bill(_ request: BillRequest) async throws(MethodError) -> BillReply { Samples.bill }
+
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
         var reply = Samples.slowest
         reply.entries = Array(reply.entries.prefix(count))

@@ -24,13 +24,9 @@ struct MetricsReportTests {
         vendor.failures = ["timeout": 0]
         vendor.avoided = ["cached": 0, "merged": 0]
         vendor.routes = [RouteCost(route: "f:1", domain: "example.com", names: 0)]
-        vendor.budget = BudgetStatus(
-            callsPerDay: 9,
-            spentToday: 0,
-            beyond: 0,
-            onlyWarns: false,
-            dayEndsSeconds: 0
-        )
+        var budget = BudgetStatus(dayEndsSeconds: 0)
+        budget.callsPerDay = 9
+        vendor.budget = budget
         sample.vendors = [vendor]
         var upstream = UpstreamStats(name: "u", protected: true)
         upstream.failures = ["timeout": 0]

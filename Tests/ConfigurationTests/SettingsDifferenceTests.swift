@@ -99,6 +99,30 @@ struct SettingsDifferenceTests {
         #expect(found.count == 12, "\(found)")
     }
 
+    @Test(
+        "each option of a route is reported",
+        arguments: [
+            ("prefetch: off", "changed routes.example.com.prefetch: true -> false"),
+            ("minimum-ttl: 5m", "added routes.example.com.minimum-ttl: added 5m"),
+            ("maximum-ttl: 1h", "added routes.example.com.maximum-ttl: added 1h"),
+            ("client-subnet: 192.0.2.7", "added routes.example.com.client-subnet: added 192.0.2.7"),
+            ("sdns: {tier: gold}", "added routes.example.com.sdns: added {tier: gold}"),
+        ]
+    )
+    func ofRoutes(_ option: String, _ change: String) throws {
+        func side(_ option: String) throws -> Settings {
+            try settings(
+                """
+                vendors: {a: {kind: alibaba, account: 1}}
+                routes: [{domains: [example.com], vendors: [a]\(option)}]
+
+                """,
+                "upstreams: [{name: one, url: \"udp://192.0.2.1\"}]\n"
+            )
+        }
+        #expect(difference(try side(""), try side(", " + option)) == [change])
+    }
+
     @Test("the order of upstreams is a change, the order of routes is not")
     func order() throws {
         let turned = try settings(

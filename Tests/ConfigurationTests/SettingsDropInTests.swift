@@ -65,7 +65,7 @@ struct SettingsDropInTests {
                 isp + route + "vendors: {v: {\(vendor), budget: {calls-per-day: 1}}}",
                 "vendors: {v: {budget: off}}",
                 "vendors: {v: {budget: {on-exceeded: warn}}}"
-            ) == ["h:1:23: `vendors.v.budget.calls-per-day` is missing"]
+            ).allSatisfy { $0.hasPrefix("h:1:23: the budget of the vendor `v` has no limit") }
         )
     }
 

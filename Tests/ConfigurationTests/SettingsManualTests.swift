@@ -222,7 +222,12 @@ struct SettingsManualTests {
                         vendors: ["no"]
                         fallback: none
                         private-answers: allow
-                      - {domains: [example.com], upstreams: [v6]}
+                        client-subnet: "2001:db8::7"
+                        prefetch: off
+                      - domains: [example.com]
+                        upstreams: [v6]
+                        minimum-ttl: 5m
+                        maximum-ttl: 1h
                     upstreams:
                       - {name: v6, url: "udp://[2001:db8::53]", only: on, timeout: 100ms}
                       - {name: "0660", url: "udp://192.0.2.53:5353"}

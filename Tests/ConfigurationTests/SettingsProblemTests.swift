@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPDNS
 import Testing
 
 @testable import Configuration
@@ -400,6 +401,36 @@ struct SettingsProblemTests {
                 + " `volcengine`, not `aliyun` (did you mean `alibaba`?)",
             "f:4:13: `vendors.b.kind` must be one of `tencent`, `alibaba`, `json`, `baidu`,"
                 + " `volcengine`, not `DNSPod` (did you mean `tencent`?)"
+        ),
+        BadText(
+            "TTL limits of a route",
+            isp + "cache: {minimum-ttl: 1m, maximum-ttl: 1h}\nroutes:\n"
+                + "  - {domains: [a.example], upstreams: [isp], minimum-ttl: 3m, maximum-ttl: 2m}\n"
+                + "  - {domains: [b.example], upstreams: [isp], minimum-ttl: 2h}\n"
+                + "  - {domains: [c.example], upstreams: [isp], maximum-ttl: 30s}\n"
+                + "  - {domains: [d.example], upstreams: [isp], minimum-ttl: 2h, maximum-ttl: 3h}\n",
+            "f:4:59: `minimum-ttl` is greater than `maximum-ttl`",
+            "f:5:59: `minimum-ttl` is greater than `cache.maximum-ttl`"
+                + " (set `maximum-ttl` of this route, too)",
+            "f:6:59: `cache.minimum-ttl` is greater than `maximum-ttl`"
+                + " (set `minimum-ttl` of this route, too)"
+        ),
+        BadText(
+            "parameters that no vendor of the route takes",
+            isp + "vendors: {j: {kind: json, url: \"https://192.0.2.1/q\", servers: [192.0.2.1]},"
+                + " a: {kind: alibaba, account: 1}}\nroutes:\n"
+                + "  - {domains: [a.example], upstreams: [isp], client-subnet: 192.0.2.7}\n"
+                + "  - {domains: [b.example], upstreams: [isp], sdns: {tier: gold}}\n"
+                + "  - {domains: [c.example], vendors: [j], sdns: {tier: gold}}\n"
+                + "  - {domains: [d.example], vendors: [j, a], sdns: {tier: gold}}\n"
+                + "  - {domains: [e.example], vendors: [a, b], sdns: {a b: gold}}\n",
+            "f:4:61: `client-subnet` requires `vendors`, and the route has none",
+            "f:5:52: only vendors of kind alibaba take `sdns`, and the route has none"
+                + " (remove `sdns`, or add such a vendor to `vendors`)",
+            "f:6:48: only vendors of kind alibaba take `sdns`, and the route has none"
+                + " (remove `sdns`, or add such a vendor to `vendors`)",
+            "f:8:41: there is no vendor `b` (did you mean `a`?)",
+            "f:8:52: `routes.sdns`: \(AlibabaSetupError.parameter("a b"))"
         ),
         BadText(
             "unquoted asterisk",

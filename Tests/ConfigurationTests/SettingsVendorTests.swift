@@ -190,11 +190,15 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("a budget requires a number of calls")
+    @Test("a budget requires a limit of calls or units")
     func budgets() {
         let vendor = "kind: alibaba, account: 1, budget: "
-        #expect(messages(vendor + "{}") == ["`vendors.v.budget.calls-per-day` is missing"])
-        #expect(messages(vendor + "on") == ["`vendors.v.budget.calls-per-day` is missing"])
+        let missing =
+            "the budget of the vendor `v` has no limit "
+            + "(set `calls-per-day`, `units-per-day` or `units-per-month`)"
+        #expect(messages(vendor + "{}") == [missing])
+        #expect(messages(vendor + "on") == [missing])
+        #expect(messages(vendor + "{units-per-month: 5}") == [])
         #expect(messages(vendor + "off") == [])
         #expect(
             messages(vendor + "{calls-per-day: 0, on-exceeded: stop}") == [

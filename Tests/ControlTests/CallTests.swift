@@ -209,22 +209,4 @@ struct CallTests {
             }
         }
     }
-
-    @Test(
-        "a budget is within, spent, or exceeded if it only warns",
-        arguments: [
-            (9, false, .within), (9, true, .within), (10, false, .spent), (10, true, .exceeded),
-            (11, true, .exceeded),
-        ] as [(UInt64, Bool, BudgetStatus.State)]
-    )
-    func budget(_ spent: UInt64, _ onlyWarns: Bool, _ state: BudgetStatus.State) {
-        let budget = BudgetStatus(
-            callsPerDay: 10,
-            spentToday: spent,
-            beyond: 0,
-            onlyWarns: onlyWarns,
-            dayEndsSeconds: 1
-        )
-        #expect(budget.state == state)
-    }
 }

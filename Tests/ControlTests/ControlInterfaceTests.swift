@@ -17,7 +17,7 @@ struct InterfaceTests {
     func names(in value: JSONValue) -> Set<String> {
         let maps: Set = [
             "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",
-            "dropped", "packets",
+            "dropped", "packets", "saved",
         ]
         switch value {
         case .array(let values):
@@ -55,8 +55,9 @@ struct InterfaceTests {
         }
         #expect(
             members("method") == [
-                "Status", "Stats", "Flush", "Lookup", "Explain", "Resolve", "Dump", "Top", "Watch",
-                "Pause", "Resume", "Reload", "Check", "Settings", "Routes", "LogLevel", "Version",
+                "Status", "Stats", "Flush", "Lookup", "Explain", "Resolve", "Dump", "Top", "Bill",
+                "Watch", "Pause", "Resume", "Reload", "Check", "Settings", "Routes", "LogLevel",
+                "Version",
             ]
         )
         #expect(

@@ -115,11 +115,12 @@ struct WireNameTests {
             + #""billable-calls":58,"billable-names":60,"budget":{"beyond":4,"#
             + #""calls-per-day":1000,"day-ends-seconds":3600,"spent-today":1000,"#
             + #""state":"spent"},"calls":61,"connections-opened":4,"connections-reused":57,"#
-            + #""dropped":{},"empty":3,"failed":3,"failures":{"http":1,"timeout":2,"tls":0},"#
+            + #""cost":{"amount":0.18,"currency":"CNY"},"dropped":{},"empty":3,"failed":3,"failures":{"http":1,"timeout":2,"tls":0},"#
             + #""failures-by-kind":{"http":1,"timeout":2,"tls":0},"lookups":97,"#
             + #""name":"tencent","protected":true,"routes":[{"domain":"example.com","names":45,"#
             + #""route":"httpdnsd.yaml:12"},{"domain":"=www.example.org","names":15,"#
-            + #""route":"httpdnsd.yaml:16"}],"successes":92,"unanswered":2}]}"#
+            + #""route":"httpdnsd.yaml:16"}],"successes":92,"unanswered":2,"#
+            + #""units":{"at-least":290,"at-most":300,"month":45000,"today":1200}}]}"#
         #expect(try text(Samples.stats) == expected)
         #expect(try JSONText.decode(StatsReply.self, from: Array(expected.utf8)) == Samples.stats)
     }

@@ -65,6 +65,28 @@ struct AlibabaRequestTests {
         )
     }
 
+    @Test(
+        "parameters of a route replace those of the vendor, each independently",
+        arguments: [
+            (subnet: nil, sdns: ["tier": "gold"], "cip=192.0.2.7&sdns-tier=gold"),
+            ("203.0.113.7", nil, "cip=203.0.113.7&sdns-city=hangzhou"),
+            ("203.0.113.7", [:], "cip=203.0.113.7"),
+        ] as [(subnet: String?, sdns: [String: String]?, String)]
+    )
+    func ofRoute(_ subnet: String?, _ sdns: [String: String]?, _ sent: String) throws {
+        let query = VendorQuery(
+            names: [try Name("www.aliyun.com")],
+            families: .v4,
+            clientSubnet: try address("192.0.2.7"),
+            parameters: RouteParameters(clientSubnet: try subnet.map(address), sdns: sdns)
+        )
+        let v2 = try path(alibaba(secret: nil, parameters: ["city": "hangzhou"]), query)
+        #expect(v2 == "/v2/d?id=100000&m=0&dn=www.aliyun.com&q=4&" + sent)
+        let v1 = try path(alibaba(api: .v1, secret: nil, parameters: ["city": "hangzhou"]), query)
+        let historical = sent.replacing("cip=", with: "ip=")
+        #expect(v1 == "/100000/d?host=www.aliyun.com&query=4&" + historical)
+    }
+
     @Test("a parameter is signed raw and sent escaped")
     func escaped() throws {
         let path = try path(alibaba(parameters: ["k": "a=b"]), lookup("www.aliyun.com"))

@@ -8,9 +8,10 @@ import Testing
 struct BatchQueueTests {
     private func question(
         _ name: String,
-        _ families: Families = .both
+        _ families: Families = .both,
+        _ parameters: RouteParameters? = nil
     ) throws -> BatchQueue.Question {
-        BatchQueue.Question(name: try Name(name), families: families)
+        BatchQueue.Question(name: try Name(name), families: families, parameters: parameters)
     }
 
     /// No calls in flight.
@@ -45,6 +46,41 @@ struct BatchQueueTests {
             order.append(names(batch) ?? [])
         }
         #expect(order == [["a1", "a2"], ["b1", "b2"], ["d"], ["a3", "a4"], ["a5", "a6"]])
+    }
+
+    @Test("names with equal parameters share a call, other names do not")
+    func parameters() throws {
+        var queue = BatchQueue()
+        let subnet = try address("203.0.113.7")
+        for (name, parameters) in [
+            ("a", nil), ("b", RouteParameters(clientSubnet: subnet)),
+            ("c", RouteParameters(sdns: ["tier": "gold"])), ("d", nil),
+            ("e", RouteParameters(clientSubnet: subnet)),
+            ("f", RouteParameters(clientSubnet: subnet, sdns: ["tier": "gold"])),
+            ("g", RouteParameters(sdns: [:])),
+        ] {
+            queue.add(try question(name, .both, parameters))
+        }
+        var order: [[String]] = []
+        while let batch = queue.nextBatch(idle, fit: { _ in true }) {
+            order.append(names(batch) ?? [])
+        }
+        #expect(order == [["a", "d"], ["b", "e"], ["c"], ["f"], ["g"]])
+    }
+
+    @Test("a client with names of several parameters has as many turns as other clients")
+    func turnsOfParameters() throws {
+        var queue = BatchQueue()
+        for number in 1...3 {
+            let parameters = RouteParameters(sdns: ["tier": "\(number)"])
+            queue.add(try question("a\(number)", .both, parameters), of: network(1))
+        }
+        for name in ["b1", "b2"] { queue.add(try question(name), of: network(2)) }
+        var order: [[String]] = []
+        while let batch = queue.nextBatch(idle, fit: { $0.count <= 1 }) {
+            order.append(names(batch) ?? [])
+        }
+        #expect(order == [["a1"], ["b1"], ["a2"], ["b2"], ["a3"]])
     }
 
     @Test("the client with the fewest calls goes first; a limited client waits")

@@ -22,6 +22,31 @@ struct BatchTests {
         try numbers.map { try world.begin(client, "n\($0).example.com") }
     }
 
+    @Test("look-ups of one name with other parameters have their own call, equal ones share it")
+    @ServiceLoop
+    func parameters() async throws {
+        world.servers([:])
+        let client = try world.client()
+        let name = try Name("www.example.com")
+        var answers = 0
+        for subnet in [nil, "203.0.113.7", "203.0.113.7"] {
+            let parameters = RouteParameters(clientSubnet: try subnet.map(address))
+            client.lookUp(
+                name,
+                .both,
+                route: "test:1",
+                parameters: parameters,
+                deadline: world.now + .seconds(3)
+            ) { _ in answers += 1 }
+        }
+        await world.advance(by: .seconds(1))
+        #expect(answers == 3)
+        #expect(
+            world.sent.map { $0.request.url.contains("&ip=203.0.113.7") } == [false, true]
+        )
+        #expect(client.statistics.merged == 1)
+    }
+
     @Test("a single name is sent immediately")
     @ServiceLoop
     func alone() async throws {

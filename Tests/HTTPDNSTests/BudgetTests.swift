@@ -21,7 +21,7 @@ struct BudgetTests {
         #expect(world.sent.count == 2)
         let statistics = client.statistics
         #expect(statistics.state == .overBudget)
-        #expect(statistics.spentToday == 2)
+        #expect(statistics.usage?.callsToday == 2)
         #expect(statistics.beyondBudget == 1)
         #expect(statistics.budget == Budget.Rule(callsPerDay: 2))
         #expect(statistics.dayEndsIn > .zero && statistics.dayEndsIn <= .seconds(86_400))
@@ -70,7 +70,7 @@ struct BudgetTests {
         world.servers([1: .fail(.connect("refused"))])
         let other = try world.client { $0.budget = Budget.Rule(callsPerDay: 1) }
         _ = try await world.lookUp(other)
-        #expect(other.statistics.spentToday == 1)
+        #expect(other.statistics.usage?.callsToday == 1)
     }
 
     @Test("calls that end while connecting are free")
@@ -82,8 +82,8 @@ struct BudgetTests {
         #expect(failure.reason.kind == .timeout)
         await world.advance(by: .seconds(5))
         #expect(client.statistics.tries == 4, "one per server, and the same for the probe")
-        #expect(client.statistics.spentToday == 0)
-        // A network change cancels this call.
+        #expect(client.statistics.usage?.callsToday == 0)
+        // This call is cancelled by a network change.
         _ = try world.begin(client, "other.example.com")
         await world.advance(by: .milliseconds(100))
         client.networkChanged()
@@ -173,32 +173,53 @@ struct BudgetTests {
     }
 }
 
-@Suite("Daily budget")
-struct DailyBudgetTests {
-    /// Midnight in UTC.
+@Suite("Budget counts")
+@ServiceLoop
+struct BudgetCountTests {
+    /// A midnight in UTC, on 2023-11-15.
     private let midnight: Int64 = 1_700_006_400
+    private let day: Int64 = 86_400
+
+    private let store = UsageMemory()
+
+    private func budget(_ rule: Budget.Rule?, cheapest: UInt64 = 1) -> Budget {
+        Budget(rule, vendor: "v", cheapest: cheapest, store: store)
+    }
+
+    /// Spends requests of `units` until the budget refuses one; returns their number.
+    private func spendAll(_ budget: inout Budget, units: UInt64 = 1, at time: Int64) -> Int {
+        var count = 0
+        while count < 100_000, budget.spend(units: units, wallSeconds: time) != nil { count += 1 }
+        return count
+    }
 
     @Test("a UTC day starts with a full budget")
     func days() {
-        var budget = Budget(Budget.Rule(callsPerDay: 2))
-        #expect(midnight % 86_400 == 0)
-        #expect(budget.spend(wallSeconds: midnight - 1) == true)
-        #expect(budget.spend(wallSeconds: midnight - 1) == true)
-        #expect(budget.spend(wallSeconds: midnight - 1) == false)
-        #expect(budget.forbids(wallSeconds: midnight - 1))
-        #expect(!budget.forbids(wallSeconds: midnight))
-        #expect(budget.spend(wallSeconds: midnight) == true)
-        #expect(budget.spent(wallSeconds: midnight + 86_399) == 1)
+        var budget = budget(Budget.Rule(callsPerDay: 2))
+        #expect(midnight % day == 0)
+        #expect(spendAll(&budget, at: midnight - 1) == 2)
+        #expect(budget.forbids(wallSeconds: midnight - 1) == true)
+        #expect(budget.forbids(wallSeconds: midnight) == false)
+        #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+        #expect(budget.usage(wallSeconds: midnight + day - 1)?.callsToday == 1)
         #expect(budget.exceeded == 1)
     }
 
-    @Test("a clock that is set back, even before 1970, blocks no call")
+    @Test("a limit of units per month holds over days, and ends with the month")
+    func month() {
+        var budget = budget(Budget.Rule(unitsPerMonth: 20), cheapest: 5)
+        #expect(spendAll(&budget, units: 5, at: midnight) == 4)
+        #expect(spendAll(&budget, units: 5, at: midnight + 14 * day) == 0)
+        #expect(spendAll(&budget, units: 5, at: midnight + 16 * day) == 4)
+    }
+
+    @Test("a clock that is set back does not give a second budget")
     func setBack() {
-        var budget = Budget(Budget.Rule(callsPerDay: 1))
-        #expect(budget.spend(wallSeconds: midnight) == true)
-        #expect(budget.spend(wallSeconds: 0) == true)
-        #expect(budget.spend(wallSeconds: -1) == true)
-        #expect(budget.spend(wallSeconds: -86_400) == false)
+        var budget = budget(Budget.Rule(callsPerDay: 1))
+        #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+        #expect(budget.spend(units: 1, wallSeconds: midnight - 1) == nil)
+        #expect(budget.spend(units: 1, wallSeconds: -1) == nil)
+        #expect(budget.spend(units: 1, wallSeconds: 0) != nil)
     }
 
     @Test("a day ends at midnight in UTC, even before 1970")
@@ -208,23 +229,103 @@ struct DailyBudgetTests {
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
-    @Test("a refund does not exceed the spent calls")
-    func refund() {
-        var budget = Budget(Budget.Rule(callsPerDay: 1))
-        budget.refund()
-        #expect(budget.spend(wallSeconds: midnight) == true)
-        budget.refund()
-        #expect(budget.spend(wallSeconds: midnight) == true)
-        #expect(budget.spend(wallSeconds: midnight) == false)
+    @Test("a refund of a former day does not raise the budget of today")
+    func refund() throws {
+        var budget = budget(Budget.Rule(callsPerDay: 1))
+        let first = budget.spend(units: 1, wallSeconds: midnight - 1)
+        let old = try #require(first)
+        budget.settle(old, actual: .none)
+        let second = budget.spend(units: 1, wallSeconds: midnight - 1)
+        let again = try #require(second)
+        #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+        budget.settle(again, actual: .none)
+        #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
     }
 
     @Test("without a limit every call is counted and allowed")
     func unlimited() {
-        var budget = Budget(nil)
-        for _ in 0..<1_000 { #expect(budget.spend(wallSeconds: midnight) == true) }
-        #expect(budget.spent(wallSeconds: midnight) == 1_000)
+        var budget = budget(nil)
+        for _ in 0..<1_000 { #expect(budget.spend(units: 5, wallSeconds: midnight) != nil) }
+        #expect(budget.usage(wallSeconds: midnight)?.callsToday == 1_000)
+        #expect(budget.usage(wallSeconds: midnight)?.unitsThisMonth == 5_000)
         #expect(budget.exceeded == 0)
     }
+
+    @Test("after a crash the count is never too low, and too high by at most 0.1 % or 10 units")
+    func crash() {
+        for (rule, block) in [
+            (Budget.Rule(unitsPerDay: 500_000), 500), (Budget.Rule(unitsPerDay: 100), 0),
+            (nil, 10),
+        ] as [(Budget.Rule?, UInt64)] {
+            let store = UsageMemory()
+            var spent: UInt64 = 0
+            for _ in 0..<20 {
+                var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
+                let before = budget.usage(wallSeconds: midnight)?.unitsToday ?? 0
+                for _ in 0..<7 where budget.spend(units: 1, wallSeconds: midnight) != nil {
+                    spent += 1
+                }
+                #expect((budget.usage(wallSeconds: midnight)?.unitsToday ?? 0) <= before + 7)
+                let stored =
+                    store.update("v", today: midnight / day) { _ in false }?.unitsToday ?? 0
+                #expect(stored >= spent && stored <= before + 7 + block)
+            }
+        }
+    }
+
+    @Test("daemons that share the counts never exceed the limit by one unit")
+    func shared() {
+        let rule = Budget.Rule(unitsPerDay: 10_007)
+        var budgets = (0..<3).map { _ in budget(rule, cheapest: 5) }
+        var spent = 0
+        for round in 0..<2_000 {
+            let index = round % budgets.count
+            var budget = budgets[index]
+            if budget.spend(units: 5, wallSeconds: midnight + Int64(round)) != nil { spent += 5 }
+            budgets[index] = budget
+        }
+        for index in budgets.indices {
+            var budget = budgets[index]
+            budget.release(wallSeconds: midnight + 3_000)
+        }
+        // Each daemon may keep a rest that is too small for a request.
+        #expect(spent <= 10_007 && spent > 10_007 - 3 * 15)
+        let stored = store.update("v", today: midnight / day) { _ in false }?.unitsToday
+        #expect(stored == UInt64(spent))
+    }
+
+    @Test("unknown counts are treated as spent until they are reset")
+    func damaged() throws {
+        let store = DamagedUsage()
+        var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
+        #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
+        #expect(budget.forbids(wallSeconds: midnight) == true)
+        #expect(budget.usage(wallSeconds: midnight) == nil)
+        var unlimited = Budget(nil, vendor: "v", cheapest: 1, store: store)
+        #expect(unlimited.spend(units: 1, wallSeconds: midnight) != nil)
+        try budget.reset(wallSeconds: midnight)
+        #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
+    }
+}
+
+/// Counts that are damaged until they are reset.
+@ServiceLoop
+private final class DamagedUsage: UsageStore {
+    private var memory: UsageMemory?
+
+    nonisolated init() {}
+
+    var problem: String? { memory == nil ? "damaged" : nil }
+
+    func update(
+        _ vendor: String,
+        today: Int64,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord? {
+        memory?.update(vendor, today: today, change)
+    }
+
+    func reset(_ vendor: String, today: Int64) { memory = UsageMemory() }
 }
 
 @Suite("Most expensive names")
@@ -234,7 +335,7 @@ struct CostTableTests {
         var table = CostTable(limit: 2)
         let names = try ["a", "b", "c"].map { try Name($0) }
         for index in [0, 0, 0, 1, 2] {
-            table.note(CostTable.Charge(name: names[index], route: "r"))
+            table.note(CostTable.Charge(name: names[index], route: "r"), units: 1)
         }
         let top = table.top(9)
         #expect(top.map(\.name) == [names[0], names[2]])
@@ -257,7 +358,7 @@ struct CostTableTests {
             )
             let name = try Name("n\(number)")
             truth[name, default: 0] += 1
-            table.note(CostTable.Charge(name: name, route: "r"))
+            table.note(CostTable.Charge(name: name, route: "r"), units: 1)
         }
         let top = table.top(32)
         for entry in top {

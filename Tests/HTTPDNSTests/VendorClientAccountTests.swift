@@ -44,7 +44,7 @@ struct VendorClientAccountTests {
         await world.advance(by: .milliseconds(1))
         #expect(client.statistics.servers[0].isCurrent)
         #expect(client.statistics.billable == 0)
-        #expect(client.statistics.spentToday == 0)
+        #expect(client.statistics.usage?.callsToday == 0)
     }
 
     @Test(

@@ -25,13 +25,13 @@ struct VendorClientReloadTests {
         new.resume()
         _ = try await world.lookUp(new)
         #expect(new.statistics.billable == 3)
-        #expect(new.statistics.spentToday == 3)
+        #expect(new.statistics.usage?.callsToday == 3)
         #expect(new.statistics.state == .overBudget)
         #expect(old.statistics.billable == 2)
 
         let other = try world.client { $0.budget = Budget.Rule(callsPerDay: 3) }
         other.takeOver(from: new, hasSameAccount: false)
-        #expect(other.statistics.spentToday == 0)
+        #expect(other.statistics.usage?.callsToday == 0)
         #expect(other.statistics.state == .open)
         #expect(other.statistics.billable == 3)
     }

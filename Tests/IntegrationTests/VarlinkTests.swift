@@ -59,7 +59,8 @@ struct VarlinkTests {
         #expect(end.status == 0, "\(end.errors)\(harness.daemon.program.errorText)")
         let methods = end.output.split(separator: "\n").map(String.init)
         let verbs = [
-            "Status", "Stats", "Flush", "Lookup", "Top", "Watch", "Pause", "Resume", "Reload",
+            "Status", "Stats", "Flush", "Lookup", "Top", "Bill", "Watch", "Pause", "Resume",
+            "Reload",
             "Check", "Settings", "Routes", "LogLevel", "Version",
         ]
         #expect(Set(methods).isSuperset(of: verbs.map { "io.httpdnsd.Control.\($0)" }))

@@ -212,7 +212,7 @@ struct RefusalTests {
         }
         for _ in 0..<3 { try await expect(harness, Self.first) }
         #expect(harness.vendors[0].statistics.beyondBudget == 2)
-        #expect(harness.vendors[0].statistics.spentToday == 3)
+        #expect(harness.vendors[0].statistics.usage?.callsToday == 3)
     }
 
     @Test("a pause does not end calls in flight")

@@ -21,6 +21,8 @@ struct ReloadInvalidationTests {
         var standard = ["one"]
         var answers = AnswerPolicy()
         var except: [RoutePattern] = []
+        var parameters: RouteParameters?
+        var minimumTTL: UInt32?
     }
 
     /// Vendors and upstreams of two resolvers.
@@ -64,13 +66,17 @@ struct ReloadInvalidationTests {
         func resolver(_ side: Side, after old: Resolver? = nil) throws -> Resolver {
             var routes = RouteTable()
             if !side.vendors.isEmpty || side.upstreams != nil {
+                var options = Route.Options()
+                options.parameters = side.parameters
+                options.minimumTTL = side.minimumTTL
                 routes.add(
                     Route(
                         place: "test:1",
                         vendors: try side.vendors.map(client),
                         upstreams: side.upstreams.map(group),
                         fallsBack: side.fallsBack,
-                        allowsPrivateAnswers: side.allowsPrivate
+                        allowsPrivateAnswers: side.allowsPrivate,
+                        options: options
                     ),
                     for: [.suffix("example.com")],
                     except: side.except
@@ -239,6 +245,39 @@ struct ReloadInvalidationTests {
                 new: plain,
                 same: ["a"],
                 kept: forwarded.union(["a.example.com A"])
+            ),
+            Case(
+                testDescription: "parameters of the route",
+                old: plain,
+                new: change { $0.parameters = RouteParameters(sdns: ["tier": "gold"]) },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "other parameters of the route",
+                old: change { $0.parameters = RouteParameters(sdns: ["tier": "gold"]) },
+                new: change { $0.parameters = RouteParameters(sdns: ["tier": "silver"]) },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "no parameters of the route",
+                old: change { $0.parameters = RouteParameters(sdns: [:]) },
+                new: plain,
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "the same parameters, other vendors",
+                old: change { $0.parameters = RouteParameters(sdns: ["tier": "gold"]) },
+                new: change {
+                    $0.parameters = RouteParameters(sdns: ["tier": "gold"])
+                    $0.vendors = ["a"]
+                },
+                kept: forwarded.union(["a.example.com A", "fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "TTL bounds of the route",
+                old: plain,
+                new: change { $0.minimumTTL = 300 },
+                kept: all
             ),
             Case(
                 testDescription: "no fallback",

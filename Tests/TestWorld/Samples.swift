@@ -33,13 +33,9 @@ package enum Samples {
         vendor.connectionsOpened = 12
         vendor.connectionsReused = 11_988
         vendor.clockSkewSeconds = -75
-        vendor.budget = BudgetStatus(
-            callsPerDay: 20_000,
-            spentToday: 12_000,
-            beyond: 0,
-            onlyWarns: false,
-            dayEndsSeconds: 11_100
-        )
+        var budget = BudgetStatus(dayEndsSeconds: 11_100)
+        (budget.callsPerDay, budget.spentToday) = (20_000, 12_000)
+        vendor.budget = budget
         vendor.refresh = AddressRefresh(
             count: 3,
             failures: 1,
@@ -165,13 +161,12 @@ package enum Samples {
         vendor.connectionsOpened = 4
         vendor.connectionsReused = 57
         vendor.avoided = ["cached": 890, "merged": 7, "paired": 30, "batched": 0]
-        vendor.budget = BudgetStatus(
-            callsPerDay: 1000,
-            spentToday: 1000,
-            beyond: 4,
-            onlyWarns: false,
-            dayEndsSeconds: 3600
-        )
+        var budget = BudgetStatus(dayEndsSeconds: 3600)
+        (budget.callsPerDay, budget.spentToday, budget.beyond) = (1000, 1000, 4)
+        budget.state = .spent
+        vendor.budget = budget
+        vendor.units = BilledUnits(atLeast: 290, atMost: 300, today: 1200, month: 45_000)
+        vendor.cost = BilledCost(amount: 0.18, currency: "CNY")
         stats.vendors = [vendor]
         var upstream = UpstreamStats(name: "isp", protected: false)
         upstream.queries = 42
@@ -377,6 +372,42 @@ package enum Samples {
                 ),
             ]
         )
+    }
+
+    package static var bill: BillReply {
+        var rules = BillRules(item: "name", weight: 5, known: true, freePerMonth: 1000)
+        rules.price = BilledCost(amount: 0.04, currency: "CNY")
+        rules.page = "vendor.example/price"
+        rules.readOn = "2026-11-23"
+        var bill = VendorBill(
+            name: "baidu",
+            units: BilledUnits(atLeast: 290, atMost: 300, today: 1200, month: 45_000),
+            rules: rules
+        )
+        bill.cost = BilledCost(amount: 0.176, currency: "CNY")
+        bill.saved = ["cached": 4450, "merged": 35, "paired": 150, "batched": 0]
+        bill.routes = [
+            RouteCost(route: "httpdnsd.yaml:12", domain: "example.com", names: 60, units: 300)
+        ]
+        bill.names = [
+            NameCost(
+                name: "www.example.com.",
+                vendor: "baidu",
+                calls: 40,
+                excess: 0,
+                units: 200,
+                route: "httpdnsd.yaml:12",
+                domain: "example.com"
+            )
+        ]
+        let advice = BillAdvice(
+            vendor: "baidu",
+            setting: "minimum-ttl: 300s",
+            unitsPerDay: 6_000,
+            changePercent: -80,
+            givesUp: "changed addresses are noticed later"
+        )
+        return BillReply(period: "month", vendors: [bill], advice: [advice])
     }
 
     package static var top: TopReply<NameCost> {

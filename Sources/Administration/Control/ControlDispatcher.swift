@@ -193,6 +193,15 @@ package struct ControlDispatcher: Sendable {
                     try await handler.topQueries(kind, count: count)
                 }
             }
+        case .bill:
+            let request = try call.arguments(as: BillRequest.self)
+            if let vendor = request.reset {
+                try allowChange(call, by: peer)
+                let reply = try await handler.bill(request)
+                logger.notice("vendor \(vendor): counts of billed units reset by an operator")
+                return try await Self.message(reply)
+            }
+            return try await message(for: peer) { try await handler.bill(request) }
         case .watch:
             let request = try call.arguments(as: WatchRequest.self)
             try Self.allowMore(call)

@@ -47,6 +47,11 @@ package protocol ControlHandling: Sendable {
     /// Returns the names with the most billable calls.
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
+    /// Returns billed units and costs, after resetting the counts of `request.reset`.
+    ///
+    /// - Throws: `notFound` for an unknown vendor.
+    func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
+
     /// Returns the recent queries with the highest latency.
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
 

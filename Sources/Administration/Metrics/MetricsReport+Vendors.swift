@@ -3,13 +3,13 @@ internal import Control
 internal import HTTPDNS
 
 extension MetricsReport {
-    /// One value per vendor, upstream or server.
-    private typealias Row<Thing> = (
-        name: String, kind: Exposition.Kind, help: String, value: (Thing) -> UInt64
+    /// Metric family with one value per vendor, upstream or server.
+    private typealias Row<Thing, Value> = (
+        name: String, kind: Exposition.Kind, help: String, value: (Thing) -> Value
     )
 
     func writeVendors(to text: inout Exposition) {
-        let rows: [Row<VendorStats>] = [
+        let rows: [Row<VendorStats, UInt64>] = [
             ("lookups", .counter, "Lookups", \.lookups),
             ("calls", .counter, "HTTP requests sent", \.calls),
             ("billable_calls", .counter, "Billable requests", \.billableCalls),
@@ -65,20 +65,57 @@ extension MetricsReport {
                 }
             }
         }
+        writeUnits(to: &text)
         writeBudgets(to: &text)
     }
 
+    private func writeUnits(to text: inout Exposition) {
+        text.family("httpdnsd_vendor_units", .counter, "Billed units, lower and upper bound") {
+            text in
+            for vendor in stats.vendors {
+                guard let units = vendor.units else { continue }
+                text.add(["vendor": vendor.name, "bound": "at-least"], units.atLeast)
+                text.add(["vendor": vendor.name, "bound": "at-most"], units.atMost)
+            }
+        }
+        let rows: [Row<BilledUnits, UInt64?>] = [
+            ("units_today", .gauge, "Billed units of the UTC day, upper bound", \.today),
+            ("units_month", .gauge, "Billed units of the month (UTC), upper bound", \.month),
+        ]
+        for row in rows {
+            text.family("httpdnsd_vendor_\(row.name)", row.kind, row.help) { text in
+                for vendor in stats.vendors {
+                    if let value = vendor.units.flatMap(row.value) {
+                        text.add(["vendor": vendor.name], value)
+                    }
+                }
+            }
+        }
+        text.family("httpdnsd_vendor_month_cost", .gauge, "Cost of the month in the currency") {
+            text in
+            for vendor in stats.vendors {
+                guard let cost = vendor.cost else { continue }
+                text.add(["vendor": vendor.name, "currency": cost.currency], cost.amount)
+            }
+        }
+    }
+
     private func writeBudgets(to text: inout Exposition) {
-        let rows: [Row<BudgetStatus>] = [
+        let rows: [Row<BudgetStatus, UInt64?>] = [
+            ("units_per_day", .gauge, "Budget: units per day (UTC)", \.unitsPerDay),
+            ("units_per_month", .gauge, "Budget: units per month (UTC)", \.unitsPerMonth),
             ("calls_per_day", .gauge, "Budget: requests per day (UTC)", \.callsPerDay),
-            ("spent_calls", .gauge, "Requests sent today (UTC)", \.spentToday),
-            ("calls_beyond", .counter, "Requests blocked by or sent above the budget", \.beyond),
+            ("spent_calls", .gauge, "Requests sent today (UTC)", { $0.spentToday }),
+            (
+                "calls_beyond", .counter, "Requests blocked by or sent above the budget",
+                { $0.beyond }
+            ),
         ]
         for row in rows {
             text.family("httpdnsd_vendor_budget_\(row.name)", row.kind, row.help) { text in
                 for vendor in stats.vendors {
-                    if let budget = vendor.budget {
-                        text.add(["vendor": vendor.name], row.value(budget))
+                    if let value = vendor.budget.flatMap(row.value) {
+                        text.add(["vendor": vendor.name], value)
                     }
                 }
             }
@@ -106,7 +143,7 @@ extension MetricsReport {
                 )
             }
         }
-        let rows: [Row<VendorStatistics>] = [
+        let rows: [Row<VendorStatistics, UInt64>] = [
             (
                 "calls_in_flight", .gauge, "Requests in flight",
                 { UInt64($0.inFlight) }
@@ -145,7 +182,7 @@ extension MetricsReport {
                 if let skew = vendor.clockSkewSeconds { text.add(["vendor": vendor.name], skew) }
             }
         }
-        let servers: [Row<VendorServer>] = [
+        let servers: [Row<VendorServer, UInt64>] = [
             (
                 "up", .gauge, "1 if the server answered the last request",
                 { $0.state == .up ? 1 : 0 }
@@ -180,7 +217,7 @@ extension MetricsReport {
     }
 
     func writeUpstreams(to text: inout Exposition) {
-        let rows: [Row<UpstreamStats>] = [
+        let rows: [Row<UpstreamStats, UInt64>] = [
             ("queries", .counter, "Queries sent", \.queries),
             ("successes", .counter, "Queries answered", \.successes),
             ("tcp_retries", .counter, "Queries retried over TCP", \.tcpRetries),
@@ -231,7 +268,7 @@ extension MetricsReport {
                 )
             }
         }
-        let servers: [Row<UpstreamServer>] = [
+        let servers: [Row<UpstreamServer, UInt64>] = [
             ("queries", .counter, "Queries sent to the server", \.queries),
             ("failures", .counter, "Failed queries to the server", \.failures),
         ]

@@ -112,6 +112,8 @@ struct CounterSnapshot {
         return reply
     }
 
+    func vendors(since zero: CounterSnapshot) -> [VendorStats] { vendors.since(zero.vendors) }
+
     func billableNames(since zero: CounterSnapshot) -> UInt64 {
         vendors.since(zero.vendors).reduce(0) { $0 + $1.billableNames }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Configuration
 internal import Control
+internal import HTTPDNS
 
 /// Names of routes: place and first domain.
 ///
@@ -40,14 +41,19 @@ package struct RouteNames: Sendable {
         return changes
     }
 
-    /// Sorts the costs in the order of the settings; unknown places come last.
-    func costs(_ names: [String: UInt64]) -> [RouteCost] {
+    /// Returns the costs in the order of the settings; unknown places come last.
+    func costs(_ names: [String: UInt64], _ units: [String: UnitRange] = [:]) -> [RouteCost] {
         let order = names.keys.sorted { first, second in
             let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)
             return indices.0 == indices.1 ? first < second : indices.0 < indices.1
         }
         return order.map {
-            RouteCost(route: $0, domain: domain($0), names: names[$0] ?? 0)
+            RouteCost(
+                route: $0,
+                domain: domain($0),
+                names: names[$0] ?? 0,
+                units: units[$0]?.atMost
+            )
         }
     }
 }

@@ -72,7 +72,7 @@ extension VendorStats {
         reply.calls = statistics.tries
         reply.billableCalls = statistics.billable
         reply.billableNames = statistics.billableNames
-        reply.routes = routes.costs(statistics.billableByRoute)
+        reply.routes = routes.costs(statistics.billableByRoute, statistics.unitsByRoute)
         for (kind, count) in statistics.failuresByKind { reply.failures[kind.rawValue] = count }
         reply.connectionsOpened = statistics.connectionsOpened
         reply.connectionsReused = statistics.connectionsReused
@@ -86,6 +86,8 @@ extension VendorStats {
             "private": spared.dropped[name, default: 0], "unusable": statistics.droppedAddresses,
         ]
         reply.budget = BudgetStatus(statistics)
+        reply.units = BilledUnits(statistics)
+        reply.cost = BilledCost(statistics)
         self = reply
     }
 }

@@ -89,10 +89,15 @@ extension [VendorStats] {
             stats.avoided = now.avoided.since(old.avoided)
             stats.dropped = now.dropped?.since(old.dropped ?? [:])
             stats.budget?.beyond = (now.budget?.beyond ?? 0).since(old.budget?.beyond ?? 0)
+            if let units = old.units {
+                stats.units?.atLeast = (now.units?.atLeast ?? 0).since(units.atLeast)
+                stats.units?.atMost = (now.units?.atMost ?? 0).since(units.atMost)
+            }
             for index in stats.routes.indices {
                 let route = stats.routes[index].route
-                let names = old.routes.first { $0.route == route }?.names ?? 0
-                stats.routes[index].names = stats.routes[index].names.since(names)
+                guard let cost = old.routes.first(where: { $0.route == route }) else { continue }
+                stats.routes[index].names = stats.routes[index].names.since(cost.names)
+                stats.routes[index].units = stats.routes[index].units?.since(cost.units ?? 0)
             }
             return stats
         }

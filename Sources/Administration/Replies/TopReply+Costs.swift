@@ -18,6 +18,7 @@ extension TopReply<NameCost> {
                     vendor: vendor.settings.name,
                     calls: entry.calls,
                     excess: entry.excess,
+                    units: entry.units,
                     route: entry.route,
                     domain: routes.domain(entry.route)
                 )

@@ -28,6 +28,8 @@ extension VendorStatus {
         refusedClockSkewSeconds = statistics.refusedClockSkew.map { Int($0.components.seconds) }
         rest = VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
         budget = BudgetStatus(statistics)
+        units = BilledUnits(statistics)
+        cost = BilledCost(statistics)
         if statistics.refreshesAddresses {
             refresh = AddressRefresh(
                 count: statistics.refreshes,
@@ -68,8 +70,13 @@ extension VendorStatus {
         case .limit:
             "vendor \(name): backing off: all servers returned HTTP 429"
         case .budget:
-            "vendor \(name): daily budget of \(budget?.callsPerDay ?? 0) calls spent: fallbacks answer "
-                + "until midnight UTC, or until `vendors.\(name).budget` is raised"
+            if let problem = budget?.problem {
+                "vendor \(name): \(problem): fallbacks answer; run "
+                    + "`httpdnsctl bill --reset \(name)`"
+            } else {
+                "vendor \(name): \(budget?.text ?? "budget") spent: fallbacks answer until midnight "
+                    + "UTC, or until `vendors.\(name).budget` is raised"
+            }
         case nil where state == .up:
             nil
         case nil where state == .degraded:
@@ -108,12 +115,55 @@ extension VendorRest {
 extension BudgetStatus {
     init?(_ statistics: VendorStatistics) {
         guard let rule = statistics.budget else { return nil }
+        self.init(dayEndsSeconds: Int(statistics.dayEndsIn.components.seconds))
+        callsPerDay = rule.callsPerDay
+        unitsPerDay = rule.unitsPerDay
+        unitsPerMonth = rule.unitsPerMonth
+        spentToday = statistics.usage?.callsToday ?? 0
+        unitsToday = statistics.usage?.unitsToday
+        unitsThisMonth = statistics.usage?.unitsThisMonth
+        beyond = statistics.beyondBudget
+        if statistics.isBudgetSpent { state = rule.onExceeded == .warn ? .exceeded : .spent }
+        problem = statistics.usageProblem
+    }
+}
+
+extension BudgetStatus {
+    /// The limit that is reached.
+    fileprivate var text: String {
+        if let limit = unitsPerMonth, (unitsThisMonth ?? 0) >= limit {
+            "monthly budget of \(limit) units (until the month ends)"
+        } else if let limit = unitsPerDay, (unitsToday ?? 0) >= limit {
+            "daily budget of \(limit) units"
+        } else if let limit = callsPerDay {
+            "daily budget of \(limit) calls"
+        } else {
+            "budget"
+        }
+    }
+}
+
+extension BilledUnits {
+    init(_ statistics: VendorStatistics) {
         self.init(
-            callsPerDay: rule.callsPerDay,
-            spentToday: statistics.spentToday,
-            beyond: statistics.beyondBudget,
-            onlyWarns: rule.onExceeded == .warn,
-            dayEndsSeconds: Int(statistics.dayEndsIn.components.seconds)
+            atLeast: statistics.units.atLeast,
+            atMost: statistics.units.atMost,
+            today: statistics.usage?.unitsToday,
+            month: statistics.usage?.unitsThisMonth
+        )
+    }
+}
+
+extension BilledCost {
+    /// Makes the cost of the month; nil if the price or the usage is unknown.
+    init?(_ statistics: VendorStatistics) {
+        guard let units = statistics.usage?.unitsThisMonth,
+            let cost = statistics.price.cost(ofMonth: units)
+        else { return nil }
+        // Rounded to a millionth: the sum of many small prices has no exact binary form.
+        self.init(
+            amount: (cost.amount * 1_000_000).rounded() / 1_000_000,
+            currency: cost.currency
         )
     }
 }

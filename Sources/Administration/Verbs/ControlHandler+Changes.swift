@@ -40,6 +40,21 @@ extension ControlHandler {
         }
     }
 
+    package func bill(_ request: BillRequest) async throws(MethodError) -> BillReply {
+        if let name = request.reset {
+            guard case .vendor(let client) = try server(.vendor(name)) else {
+                throw .notFound(what: "vendor `\(name.shortened)`")
+            }
+            do throws(UsageStoreError) {
+                try client.resetUsage()
+            } catch {
+                throw .failed(reason: "cannot reset the counts: \(error)")
+            }
+        }
+        return bill(isMonthly: request.month ?? false)
+    }
+
+    /// Vendor or upstream of the settings.
     private enum Server {
         case vendor(VendorClient)
         case upstream(String)

@@ -101,6 +101,17 @@ package final class ControlHandler: ControlHandling {
         )
     }
 
+    /// Returns the bills, with counters since the start or the latest reset.
+    func bill(isMonthly: Bool) -> BillReply {
+        let state = daemon.state
+        return BillReply(
+            state,
+            stats: CounterSnapshot(state).vendors(since: zero),
+            isMonthly: isMonthly,
+            seconds: seconds(since: zeroAt)
+        )
+    }
+
     package func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
         let list = recentQueries()
         return await offLoop { list.slowest(count) }

@@ -90,6 +90,16 @@ extension SettingsSchema {
         )
     }
 
+    /// Numbers with decimals, which may lack quotes.
+    static func decimal(maximum: Int, pattern: String) -> YAMLNode {
+        .map([
+            ("type", .list([.text("number"), .text("string")])),
+            ("minimum", .word("0")),
+            ("maximum", .word("\(maximum)")),
+            ("pattern", .text(pattern)),
+        ])
+    }
+
     /// Words such as `1.1`, numbers in YAML 1.2, may lack quotes.
     static func words(_ words: [String]) -> YAMLNode {
         .map([

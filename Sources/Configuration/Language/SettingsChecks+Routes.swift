@@ -37,6 +37,8 @@ extension Settings {
             }
             checkExceptions(of: route, path, &reading)
             checkAnswerers(of: route, path, &reading)
+            checkLifetimes(of: route, path, &reading)
+            checkVendorParameters(of: route, path, &reading)
         }
     }
 
@@ -102,5 +104,62 @@ extension Settings {
                 "`fallback: none` requires `vendors`, and the route has none"
             )
         }
+    }
+
+    /// Checks that the lower TTL limit of the route's names is not above the upper one.
+    private func checkLifetimes(
+        of route: RouteSettings,
+        _ path: String,
+        _ reading: inout SettingsReading
+    ) {
+        let (minimum, maximum) = ("\(path).minimum-ttl", "\(path).maximum-ttl")
+        guard route.minimumTTL ?? cache.minimumTTL > route.maximumTTL ?? cache.maximumTTL,
+            route.minimumTTL != nil || route.maximumTTL != nil,
+            ![minimum, maximum, "cache.minimum-ttl", "cache.maximum-ttl"]
+                .contains(where: reading.isDamaged)
+        else { return }
+        let names = (
+            route.minimumTTL == nil ? "cache.minimum-ttl" : "minimum-ttl",
+            route.maximumTTL == nil ? "cache.maximum-ttl" : "maximum-ttl"
+        )
+        let missing =
+            route.minimumTTL == nil
+            ? "minimum-ttl" : route.maximumTTL == nil ? "maximum-ttl" : nil
+        reading.report(
+            reading.place(of: route.minimumTTL == nil ? maximum : minimum),
+            "`\(names.0)` is greater than `\(names.1)`",
+            hint: missing.map { "set `\($0)` of this route, too" }
+        )
+    }
+
+    /// Checks that the route has vendors that get its parameters.
+    private func checkVendorParameters(
+        of route: RouteSettings,
+        _ path: String,
+        _ reading: inout SettingsReading
+    ) {
+        guard !reading.isDamaged("\(path).vendors"), !reading.isDamaged(path) else { return }
+        if route.clientSubnet != nil, route.vendors.isEmpty {
+            reading.report(
+                reading.place(of: "\(path).client-subnet"),
+                "`client-subnet` requires `vendors`, and the route has none"
+            )
+        }
+        guard let sdns = route.sdns, !reading.isDamaged("\(path).sdns") else { return }
+        AlibabaSettings.check(sdns: sdns, path, &reading)
+        let mayGetThem = route.vendors.contains { name in
+            // The kind of a missing or damaged entry is unknown.
+            guard let index = vendors.firstIndex(where: { $0.name == name }) else { return true }
+            return vendors[index].kind == .alibaba
+                || reading.isDamaged("vendors[\(index)].kind")
+                || reading.isDamaged("vendors[\(index)]")
+                || !reading.has("vendors[\(index)].kind")
+        }
+        guard !mayGetThem else { return }
+        reading.report(
+            reading.place(of: "\(path).sdns"),
+            "only vendors of kind alibaba take `sdns`, and the route has none",
+            hint: "remove `sdns`, or add such a vendor to `vendors`"
+        )
     }
 }

@@ -184,6 +184,9 @@ extension RouteSettings {
         domains == other.domains && except == other.except && vendors == other.vendors
             && fallback == other.fallback && upstreams == other.upstreams
             && privateAnswers == other.privateAnswers && stale == other.stale
+            && prefetch == other.prefetch && minimumTTL == other.minimumTTL
+            && maximumTTL == other.maximumTTL && clientSubnet == other.clientSubnet
+            && sdns == other.sdns
     }
 }
 
@@ -217,6 +220,8 @@ extension VendorSettings {
         values.callsPerSecond = standard.callsPerSecond
         values.batching = standard.batching
         values.budget = standard.budget
+        values.price = standard.price
+        values.families = standard.families
         return "\(kind) \(table.write(values).inline)"
     }
 }

@@ -97,6 +97,45 @@ extension SettingsKind where Value == Duration {
     }
 }
 
+extension SettingsKind where Value == Double {
+    /// Prices: `0.04`, at most 1,000,000, with at most six decimals.
+    static var price: SettingsKind {
+        .scalar(
+            "a price from 0 to 1000000 with at most six decimals",
+            schema: SettingsSchema.decimal(
+                maximum: 1_000_000,
+                pattern: "^[0-9]{1,7}([.][0-9]{1,6})?$"
+            ),
+            read: { text throws(Mismatch) in
+                let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+                guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.count <= 7 }),
+                    parts.count == 1 || parts[1].count <= 6,
+                    text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }),
+                    let price = Double(text), price <= 1_000_000
+                else { throw Mismatch() }
+                return price
+            },
+            write: { .text($0 == $0.rounded() ? "\(Int($0))" : "\($0)") }
+        )
+    }
+}
+
+extension SettingsKind where Value == String {
+    /// Currencies: three capital letters (ISO 4217).
+    static var currency: SettingsKind {
+        .scalar(
+            "a currency code such as CNY",
+            schema: SettingsSchema.string("^[A-Z]{3}$"),
+            read: { text throws(Mismatch) in
+                guard text.utf8.count == 3, text.utf8.allSatisfy({ (0x41...0x5A).contains($0) })
+                else { throw Mismatch(hint: "did you mean `\(text.uppercased().prefix(3))`?") }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+}
+
 extension SettingsKind where Value == Int {
     /// `512KiB`, `64MiB`, `1GiB`, `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {

@@ -47,7 +47,15 @@ enum SettingsLimits {
 
     static let callsPerDay = 1...1_000_000_000
 
-    /// Custom parameters; their total length is limited, too.
+    /// Units of a day or a month.
+    static let units = 1...1_000_000_000_000
+
+    static let freeUnits = 0...1_000_000_000_000
+
+    /// Units of one billed item.
+    static let weight = 0...1_000
+
+    /// Parameters of custom resolution, whose total length is limited, too.
     static let parameters = 0...100
 
     /// In octets.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import HTTPDNS
 
 /// Sources for the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
@@ -25,6 +27,26 @@ package struct RouteSettings: Sendable, Equatable {
     /// Subject to `cache.stale`.
     package var stale = true
 
+    /// Address families of calls; nil for the setting of the vendor.
+    package var families: FamilyChoice?
+
+    /// True if answers may be refreshed before they expire, subject to `cache.prefetch`.
+    package var prefetch = true
+
+    /// Lower limit for TTLs of positive answers; nil for `cache.minimum-ttl`.
+    package var minimumTTL: Duration?
+
+    /// Upper limit for TTLs of positive answers; nil for `cache.maximum-ttl`.
+    package var maximumTTL: Duration?
+
+    /// Client address sent to the vendors; nil for the address of each vendor.
+    package var clientSubnet: IPAddress?
+
+    /// Alibaba's parameters of custom resolution, without the prefix `sdns-`; nil for those of the
+    /// vendor.
+    package var sdns: [String: String]?
+
+    /// Source to use if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
@@ -83,7 +105,7 @@ extension RouteSettings: SettingsEntry {
                 of: .name(of: "the name of a vendor"),
                 count: SettingsLimits.vendorsPerRoute
             ),
-            example: ["tencent"],
+            example: ["tencent", "alibaba"],
             """
             Vendors for A and AAAA queries, in order: if a vendor fails, the next one is queried. \
             The names must be registered with the vendor, and the vendor bills every call.
@@ -130,6 +152,74 @@ extension RouteSettings: SettingsEntry {
             .boolean,
             """
             Allows stale answers for these names, see `cache.stale`.
+            """
+        ),
+        .option(
+            "prefetch",
+            \.prefetch,
+            .boolean,
+            """
+            Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
+            `off` also applies to names in `cache.prefetch.names`. Refreshes of names that few \
+            clients query cost calls without need.
+            """
+        ),
+        .option(
+            "minimum-ttl",
+            \.minimumTTL,
+            .duration(SettingsLimits.ttl),
+            standard: "`cache.minimum-ttl`",
+            example: .seconds(300),
+            """
+            Lower limit for TTLs of these names, instead of `cache.minimum-ttl`. A vendor is \
+            called once per TTL: a larger TTL saves calls, but clients keep using the old address \
+            of a name that has moved. A change applies to new answers.
+            """
+        ),
+        .option(
+            "maximum-ttl",
+            \.maximumTTL,
+            .duration(SettingsLimits.ttl),
+            standard: "`cache.maximum-ttl`",
+            example: .seconds(3_600),
+            """
+            Upper limit for TTLs of these names, instead of `cache.maximum-ttl`. A change applies \
+            to new answers.
+            """
+        ),
+        .option(
+            "client-subnet",
+            \.clientSubnet,
+            .ip,
+            standard: "`client-subnet` of each vendor",
+            // 203.0.113.7 (RFC 5737).
+            example: .v4(IPv4Address(value: 0xCB00_7107)),
+            """
+            Client address that is sent to the vendors for these names, instead of the \
+            `client-subnet` of each vendor.
+            """
+        ),
+        .option(
+            "sdns",
+            \.sdns,
+            .sdns,
+            standard: "`sdns` of the vendor",
+            example: ["tier": "gold"],
+            """
+            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-. For these \
+            names, Alibaba gets them instead of all parameters in `sdns` of the vendor. {} sends \
+            none. Requires a vendor of kind alibaba in `vendors`.
+            """
+        ),
+        .option(
+            "families",
+            \.families,
+            .choice(),
+            standard: "the vendor's `families`",
+            example: .both,
+            """
+            Address families of the calls for these names: `auto`, `both`, `v4` or `v6`, as for \
+            vendors.
             """
         )
     )

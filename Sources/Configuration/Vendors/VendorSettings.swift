@@ -49,15 +49,61 @@ package struct VendorSettings: Sendable, Equatable {
     /// Nil for no limit.
     package var budget: BudgetSettings?
 
+    /// Address families of calls.
+    package var families = FamilyChoice.automatic
+
+    /// Values that replace those of the vendor's price page; nil for none.
+    package var price: PriceSettings?
+
     init(name: String, place: SettingsPlace) {
         self.name = name
         self.place = place
     }
 }
 
+/// Bill of a vendor; a value that is nil is that of the vendor's page.
+package struct PriceSettings: Sendable, Equatable {
+    /// Price of 10,000 units.
+    package var per10000: Double?
+
+    /// ISO 4217 code.
+    package var currency: String?
+
+    /// Free units per calendar month (UTC).
+    package var freePerMonth: Int?
+
+    /// Units of one billed item.
+    package var weight: Int?
+
+    package init() {}
+}
+
+extension PriceSettings {
+    /// Returns `page` with the values of the settings.
+    package func applied(to page: PriceModel) -> PriceModel {
+        var model = page
+        if let weight { model.weight = UInt64(weight) }
+        if let freePerMonth { model.freePerMonth = UInt64(freePerMonth) }
+        if let per10000 {
+            let known = currency ?? page.price?.currency ?? "CNY"
+            model.price = PriceModel.Price(per10000: per10000, known)
+        } else if let currency, let price = page.price {
+            model.price = PriceModel.Price(per10000: price.amount, currency)
+        }
+        return model
+    }
+}
+
+/// Limits on the calls and the billed units of a vendor; a limit that is nil does not apply.
 package struct BudgetSettings: Sendable, Equatable {
-    /// Per UTC day.
-    package var callsPerDay = 0
+    /// Calls per UTC day.
+    package var callsPerDay: Int?
+
+    /// Billed units per UTC day.
+    package var unitsPerDay: Int?
+
+    /// Billed units per calendar month (UTC).
+    package var unitsPerMonth: Int?
 
     package var onExceeded = Budget.Excess.fallback
 
@@ -101,9 +147,12 @@ extension VendorClient.Settings {
         concurrentCalls = settings.concurrentCalls
         callsPerSecond = settings.callsPerSecond
         batching = settings.batching
+        families = settings.families
         budget = settings.budget.map { budget in
             Budget.Rule(
-                callsPerDay: UInt64(budget.callsPerDay),
+                callsPerDay: budget.callsPerDay.map { UInt64($0) },
+                unitsPerDay: budget.unitsPerDay.map { UInt64($0) },
+                unitsPerMonth: budget.unitsPerMonth.map { UInt64($0) },
                 onExceeded: budget.onExceeded
             )
         }

@@ -179,11 +179,7 @@ extension AlibabaSettings {
         .option(
             "sdns",
             \.alibaba.sdns,
-            .parameters { name, value in
-                complaint { () throws(AlibabaSetupError) in
-                    _ = try Alibaba(account: "0", parameters: [name: value])
-                }
-            },
+            .sdns,
             """
             Parameters of custom resolution, {NAME: VALUE}. Write the names without the prefix \
             sdns-.
@@ -229,9 +225,29 @@ extension AlibabaSettings {
                 hint: "set `scheme: https` or `encryption: gcm`"
             )
         }
+        Self.check(sdns: sdns, path, &reading)
+    }
+
+    /// Checks the total length of the parameters; each one was checked when it was read.
+    static func check(
+        sdns: [String: String],
+        _ path: String,
+        _ reading: inout SettingsReading
+    ) {
         let all = complaint { () throws(AlibabaSetupError) in
             _ = try Alibaba(account: "0", parameters: sdns)
         }
         if let all { reading.report(reading.place(of: "\(path).sdns"), "`sdns`: \(all)") }
+    }
+}
+
+extension SettingsKind where Value == [String: String] {
+    /// Parameters of custom resolution.
+    static var sdns: SettingsKind {
+        .parameters { name, value in
+            complaint { () throws(AlibabaSetupError) in
+                _ = try Alibaba(account: "0", parameters: [name: value])
+            }
+        }
     }
 }

@@ -193,31 +193,111 @@ extension VendorSettings {
             such names cost money and can use up the `budget` of a day within minutes.
             """
         ),
+        .option(
+            "families",
+            \.families,
+            .choice(),
+            """
+            Address families of a call. `auto` requests both, A and AAAA, if that costs no more, \
+            or if the machine has IPv6 and clients lately queried both for the name. Otherwise it \
+            requests the family that the client queried. `both` always requests both. `v4` and \
+            `v6` request the other family only if a client queries it.
+            """
+        ),
         .section(
             "budget",
             \.budget,
             budgetTable,
             fresh: BudgetSettings(),
             """
-            Limit on the number of calls per UTC day, counted since httpdnsd started. When it is \
-            reached, httpdnsd logs it.
+            Limits on the calls and the billed units. The counts are in the file usage.state, so \
+            they continue after a restart, and all daemons of the machine share them. When a limit \
+            is reached, httpdnsd logs it.
+            """
+        ),
+        .section(
+            "price",
+            \.price,
+            priceTable,
+            fresh: PriceSettings(),
+            """
+            Bill of the vendor, where your contract differs from the vendor's public price page. \
+            `httpdnsctl bill` shows the values in use.
             """
         ),
     ]
+
+    private static let priceTable = SettingsTable<PriceSettings>(
+        .option(
+            "per-10000",
+            \.per10000,
+            .price,
+            example: 0.04,
+            """
+            Price of 10,000 units.
+            """
+        ),
+        .option(
+            "currency",
+            \.currency,
+            .currency,
+            example: "CNY",
+            """
+            Currency of the price, as an ISO 4217 code.
+            """
+        ),
+        .option(
+            "free-per-month",
+            \.freePerMonth,
+            .integer(SettingsLimits.freeUnits),
+            example: 1_000_000,
+            """
+            Units per calendar month (UTC) that are free.
+            """
+        ),
+        .option(
+            "weight",
+            \.weight,
+            .integer(SettingsLimits.weight),
+            example: 5,
+            """
+            Units of one billed item: a request, a name, or a name and address family, as the \
+            vendor counts.
+            """
+        )
+    )
 
     private static let budgetTable = SettingsTable<BudgetSettings>(
         .option(
             "calls-per-day",
             \.callsPerDay,
             .integer(SettingsLimits.callsPerDay),
-            required: true,
             example: 100_000,
             """
-            Number of calls. Calls that did not reach the vendor or that the vendor refused are \
+            Number of calls per UTC day. Calls that did not reach the vendor or that the vendor refused are \
             not counted. If several clients (IPv4 addresses or IPv6 /56) used the vendor within \
             24h, one client can use three quarters of the calls, and the next client three \
             quarters of the others. Above this limit, the next vendor or the fallback answers the \
             client. A single client can use all calls.
+            """
+        ),
+        .option(
+            "units-per-day",
+            \.unitsPerDay,
+            .integer(SettingsLimits.units),
+            example: 500_000,
+            """
+            Number of billed units per UTC day, as the vendor counts them. If it is unknown whether \
+            a call is billed, it counts.
+            """
+        ),
+        .option(
+            "units-per-month",
+            \.unitsPerMonth,
+            .integer(SettingsLimits.units),
+            example: 10_000_000,
+            """
+            The same per calendar month (UTC).
             """
         ),
         .option(
@@ -253,6 +333,7 @@ extension Settings {
             {
                 vendor.account.any.check(vendor, path, &reading)
                 vendor.checkHTTP(path, &reading)
+                vendor.checkBudget(path, &reading)
             }
             if !named.contains(vendor.name), !reading.isDamaged("routes") {
                 reading.warn(reading.place(of: path), "no route names the vendor `\(vendor.name)`")
@@ -282,7 +363,20 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// HTTP/3 requires TLS, and excludes a proxy.
+    /// Checks that a budget has a limit.
+    fileprivate func checkBudget(_ path: String, _ reading: inout SettingsReading) {
+        let limits = ["calls-per-day", "units-per-day", "units-per-month"]
+        guard budget != nil, !reading.isDamaged("\(path).budget"),
+            !limits.contains(where: { reading.has("\(path).budget.\($0)") })
+        else { return }
+        reading.report(
+            reading.place(of: "\(path).budget"),
+            "the budget of the vendor `\(name)` has no limit",
+            hint: "set `calls-per-day`, `units-per-day` or `units-per-month`"
+        )
+    }
+
+    /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")

@@ -1,44 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Budget of a vendor.
+/// Budget of a vendor, and its use.
 package struct BudgetStatus: Codable, Sendable, Equatable {
-    /// Limit for a UTC day.
-    package var callsPerDay: UInt64
+    /// Allowed calls per UTC day; nil without this limit.
+    package var callsPerDay: UInt64?
 
-    /// Calls today; a restart of the daemon resets this count.
-    package var spentToday: UInt64
+    /// Allowed units per UTC day; nil without this limit.
+    package var unitsPerDay: UInt64?
 
-    /// Calls beyond the budget, made or not.
-    package var beyond: UInt64
+    /// Allowed units per calendar month (UTC); nil without this limit.
+    package var unitsPerMonth: UInt64?
 
-    package var state: State
+    /// Calls in the current UTC day, of all daemons of the machine.
+    package var spentToday: UInt64 = 0
+
+    /// Units in the current UTC day, likewise.
+    package var unitsToday: UInt64?
+
+    /// Units in the current calendar month (UTC), likewise.
+    package var unitsThisMonth: UInt64?
+
+    /// Calls wanted beyond the budget, made or not.
+    package var beyond: UInt64 = 0
+
+    /// State that decides if the next call is made.
+    package var state = State.within
 
     package var dayEndsSeconds: Int
 
-    /// State of the budget.
+    /// Problem of the stored counts; nil if there is none.
+    package var problem: String?
+
+    /// State that decides if the next call is made.
     package enum State: String, Codable, Sendable {
         /// The next call is made.
         case within
 
-        /// The next call is not made; the fallback answers.
+        /// The next call is not made: the route's fallback answers until the day or month ends.
         case spent
 
         /// The next call is made, as the settings request.
         case exceeded
     }
 
-    /// Creates a state; `onlyWarns` permits calls beyond the budget.
-    package init(
-        callsPerDay: UInt64,
-        spentToday: UInt64,
-        beyond: UInt64,
-        onlyWarns: Bool,
-        dayEndsSeconds: Int
-    ) {
-        self.callsPerDay = callsPerDay
-        self.spentToday = spentToday
-        self.beyond = beyond
-        self.dayEndsSeconds = dayEndsSeconds
-        state = spentToday < callsPerDay ? .within : onlyWarns ? .exceeded : .spent
-    }
+    /// Creates the state of an unused budget.
+    package init(dayEndsSeconds: Int) { self.dayEndsSeconds = dayEndsSeconds }
 }

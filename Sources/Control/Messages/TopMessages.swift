@@ -126,7 +126,10 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Calls that may belong to other names.
     package var excess: UInt64
 
-    /// Route of the last call, as `file:line`.
+    /// Upper bound of the units of the `calls - excess` calls.
+    package var units: UInt64?
+
+    /// Place of the route of the last call, as `file:line`.
     package var route: String
 
     /// First domain; empty if the settings lack the route.
@@ -138,6 +141,7 @@ package struct NameCost: Codable, Sendable, Equatable {
         vendor: String,
         calls: UInt64,
         excess: UInt64,
+        units: UInt64? = nil,
         route: String,
         domain: String
     ) {
@@ -145,6 +149,7 @@ package struct NameCost: Codable, Sendable, Equatable {
         self.vendor = vendor
         self.calls = calls
         self.excess = excess
+        self.units = units
         self.route = route
         self.domain = domain
     }

@@ -53,7 +53,16 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var budget: BudgetStatus?
 
-    /// Creates zero counters.
+    /// Units that the vendor bills.
+    package var units: BilledUnits?
+
+    /// Cost of the current month (UTC), after the free units; nil if the price is unknown.
+    package var cost: BilledCost?
+
+    /// Address of this machine as the vendor saw it; nil if no reply contained it.
+    package var clientAddress: String?
+
+    /// Creates counters that are all zero.
     package init(name: String) { self.name = name }
 }
 
@@ -67,10 +76,14 @@ package struct RouteCost: Codable, Sendable, Equatable {
 
     package var names: UInt64
 
-    /// Creates a cost.
-    package init(route: String, domain: String, names: UInt64) {
+    /// Upper bound of the units of these calls.
+    package var units: UInt64?
+
+    /// Creates the cost of a route.
+    package init(route: String, domain: String, names: UInt64, units: UInt64? = nil) {
         self.route = route
         self.domain = domain
         self.names = names
+        self.units = units
     }
 }

@@ -32,6 +32,12 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     package var budget: BudgetStatus?
 
+    /// Units that the vendor bills.
+    package var units: BilledUnits?
+
+    /// Cost of the current month (UTC); nil if the price is unknown.
+    package var cost: BilledCost?
+
     /// nil if only the settings have addresses.
     package var refresh: AddressRefresh?
 

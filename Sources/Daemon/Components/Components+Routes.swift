@@ -55,7 +55,7 @@ extension Components {
                 if let known = old?.client(of: vendor) {
                     vendors.append((vendor, known))
                 } else {
-                    vendors.append((vendor, try Components.client(vendor, http, clocks)))
+                    vendors.append((vendor, try Components.client(vendor, http, dependencies)))
                 }
             }
             let made = try Components.upstreams(settings.upstreams, dependencies, succeeding: old)
@@ -92,7 +92,18 @@ struct RoutingPlan: Sendable {
     /// Compares new and old routes in linear time.
     func routing() -> Routing {
         var table = RouteTable()
+        // Routes share equal parameters.
+        var known: Set<RouteParameters> = []
         for route in settings.routes {
+            var options = Route.Options()
+            options.minimumTTL = route.minimumTTL?.wholeSeconds
+            options.maximumTTL = route.maximumTTL?.wholeSeconds
+            options.isPrefetched = route.prefetch
+            options.families = route.families
+            options.parameters = RouteParameters(
+                clientSubnet: route.clientSubnet,
+                sdns: route.sdns
+            ).map { known.insert($0).memberAfterInsert }
             table.add(
                 Route(
                     place: "\(route.place)",
@@ -100,7 +111,8 @@ struct RoutingPlan: Sendable {
                     upstreams: groups[route.upstreams],
                     fallsBack: route.fallback == .upstream,
                     allowsPrivateAnswers: route.privateAnswers == .allow,
-                    servesStale: route.stale
+                    servesStale: route.stale,
+                    options: options
                 ),
                 for: route.domains.map(RoutePattern.init),
                 except: route.except.map(RoutePattern.init)

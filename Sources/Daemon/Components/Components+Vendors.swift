@@ -12,7 +12,7 @@ extension Components {
     static func client(
         _ settings: VendorSettings,
         _ http: any HTTPTransport,
-        _ clocks: Clocks
+        _ dependencies: Dependencies
     ) throws(StartError) -> VendorClient {
         let vendor: any Vendor
         do {
@@ -20,14 +20,18 @@ extension Components {
         } catch {
             throw .vendor(settings.name, "\(error)")
         }
+        var clientSettings = VendorClient.Settings(settings)
+        clientSettings.price = settings.price?.applied(to: vendor.price)
         return VendorClient(
             name: settings.name,
             vendor: vendor,
             servers: settings.servers,
-            settings: VendorClient.Settings(settings),
+            settings: clientSettings,
             transport: http,
-            clocks: clocks,
-            source: settings.account.source(servers: settings.servers)
+            clocks: dependencies.clocks,
+            source: settings.account.source(servers: settings.servers),
+            usage: dependencies.usage,
+            hasIPv6: dependencies.hasIPv6
         )
     }
 }

@@ -216,5 +216,5 @@ extension Freshness {
 }
 
 extension Duration {
-    fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
+    var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
 }

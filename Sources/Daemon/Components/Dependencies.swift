@@ -2,6 +2,7 @@
 internal import Acceleration
 internal import Configuration
 internal import DNSWire
+internal import HTTPDNS
 package import Net
 internal import Resolver
 internal import Upstream
@@ -24,6 +25,12 @@ package struct Dependencies {
     /// Makes the kernel program from cache size, time origin and seed; nil with simulated clocks.
     var kernel: Kernel?
 
+    /// Counts of billed units.
+    var usage: any UsageStore = UsageMemory()
+
+    /// Returns true if the machine has IPv6 connectivity.
+    var hasIPv6: @Sendable () -> Bool = { false }
+
     typealias Kernel =
         @Sendable (Int, Instant, UInt64) throws(AccelerationError) -> KernelAnswers
 
@@ -34,9 +41,25 @@ package struct Dependencies {
             transport: { HTTPClient() },
             way: way,
             probe: probe,
-            kernel: kernel
+            kernel: kernel,
+            usage: usageFile,
+            hasIPv6: { hasGlobalIPv6() }
         )
     }
+
+    /// Returns true if a global IPv6 address of this machine has a route to the Internet.
+    private nonisolated static func hasGlobalIPv6() -> Bool {
+        // k.root-servers.net; nothing is sent.
+        guard let target = SocketAddress("[2001:7fd::1]:53"),
+            let own = SocketAddress.source(towards: target)
+        else { return false }
+        return IPAddress(octets: own.octets)?.reach == .global
+    }
+
+    /// File in `$STATE_DIRECTORY`, by default the directory of the systemd unit.
+    private static let usageFile = UsageFile(
+        directory: SettingsEnvironment.stateDirectory ?? "/var/lib/httpdnsd"
+    )
 
     private nonisolated static func kernel(
         _ entries: Int,

@@ -68,19 +68,19 @@ final class VendorLog {
         case .shareSpent(let rule):
             logger.warning(
                 """
-                vendor \(name): a client has reached its limit of the daily budget of \
-                \(rule.callsPerDay) calls, trying the next vendor or the fallback for its names
+                vendor \(name): a client has reached its limit of the \(rule), trying the \
+                next vendor or the fallback for its names
                 """,
                 metadata: ["vendor": "\(name)"]
             )
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
-                case .fallback: "not used until midnight UTC"
+                case .fallback: "not used until the day or the month (UTC) ends"
                 case .warn: "ignoring"
                 }
             logger.warning(
-                "vendor \(name): daily budget of \(rule.callsPerDay) calls spent, \(consequence)",
+                "vendor \(name): \(rule) spent, \(consequence)",
                 metadata: ["vendor": "\(name)"]
             )
         }
@@ -99,6 +99,10 @@ extension Daemon {
             }
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
+        }
+        // All vendors use the same file.
+        if let problem = vendors.first?.client.statistics.usageProblem {
+            logger.warning("billed units: \(problem)")
         }
     }
 

@@ -51,7 +51,7 @@ extension Alibaba {
         if let subnet = lookup.clientSubnet {
             question.append(Parameter(name: "cip", value: String(describing: subnet)))
         }
-        question += parameters
+        question += lookup.parameters?.sdns ?? parameters
         if let cipher {
             let vector = try entropy.octets(cipher.vectorOctets)
             let sealed = try cipher.seal(Self.object(of: question), vector: vector)
@@ -107,7 +107,9 @@ extension Alibaba {
         }
         query.append("query", Self.type(of: lookup.families))
         if let subnet = lookup.clientSubnet { query.append("ip", String(describing: subnet)) }
-        for parameter in parameters { query.append(parameter.name, parameter.value) }
+        for parameter in lookup.parameters?.sdns ?? parameters {
+            query.append(parameter.name, parameter.value)
+        }
         let path = (secret == nil ? "" : "sign_") + (isBatch ? "resolve" : "d")
         return "/\(account)/\(path)?\(query.text)"
     }

@@ -52,6 +52,19 @@ package struct Alibaba: Vendor {
         )
     }
 
+    package var price: PriceModel {
+        let isEncrypted = encryption != .none
+        return PriceModel(
+            .family,
+            weight: origin.usesTLS ? (isEncrypted ? 8 : 5) : (isEncrypted ? 3 : 1),
+            emptyIsFree: true,
+            page: PriceModel.Page(
+                "alibabacloud.com/help/en/httpdns/latest/billing",
+                readOn: "2026-11-23"
+            )
+        )
+    }
+
     package var trialName: Name { .trial(Self.tlsNames[0]) }
 
     /// Returns the API with the other certificate name.
@@ -164,7 +177,7 @@ extension Alibaba {
     }
 
     /// Custom parameters with `sdns-`, within the SDKs' limits.
-    private static func checked(
+    static func checked(
         _ parameters: [String: String]
     ) throws(AlibabaSetupError) -> [Parameter] {
         var octets = 0

@@ -42,6 +42,18 @@ package struct Baidu: Vendor {
         )
     }
 
+    package var price: PriceModel {
+        PriceModel(
+            .name,
+            weight: origin.usesTLS ? 5 : 1,
+            price: PriceModel.Price(per10000: 0.04, "CNY"),
+            page: PriceModel.Page(
+                "cloud.baidu.com/product-price/httpdns.html",
+                readOn: "2026-11-23"
+            )
+        )
+    }
+
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
     /// Returns the request `GET /v4/resolve`.

@@ -8,14 +8,18 @@ package import DNSWire
 /// carries the name. A call carries names of one client, because a slow or failing name affects all
 /// names of its call.
 package struct BatchQueue: Sendable {
-    /// Name with its families; names of a call have equal families.
+    /// Name with its families and parameters; names of a call have equal families and parameters.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
 
-        package init(name: Name, families: Families) {
+        /// Parameters of the name's route; nil for those of the vendor's settings.
+        package let parameters: RouteParameters?
+
+        package init(name: Name, families: Families, parameters: RouteParameters? = nil) {
             self.name = name
             self.families = families
+            self.parameters = parameters
         }
     }
 
@@ -43,6 +47,7 @@ package struct BatchQueue: Sendable {
 
     private struct Line: Hashable {
         let families: Families
+        let parameters: RouteParameters?
 
         /// Nil for the daemon itself.
         let client: ClientNetwork?
@@ -87,7 +92,11 @@ extension BatchQueue {
         else { return }
         if place.number == next { next += 1 }
         waiting[question] = place
-        let line = Line(families: question.families, client: client)
+        let line = Line(
+            families: question.families,
+            parameters: question.parameters,
+            client: client
+        )
         if lines[line] == nil { turns.append(line) }
         lines[line, default: []].append(Entry(question: question, number: place.number))
         entries += 1
@@ -107,6 +116,12 @@ extension BatchQueue {
     ) -> Batch? {
         guard let turn = nextTurn(shares) else { return nil }
         let line = turns.remove(at: turn)
+        // A client with several queues gets the turns of one.
+        let own = turns.filter { $0.client == line.client }
+        if !own.isEmpty {
+            turns.removeAll { $0.client == line.client }
+            turns += own
+        }
         // A second reference would copy the entries.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
+package import Net
 
-/// Daily budget of vendor requests; a day is in UTC by the wall clock.
+/// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
-/// The count restarts when the day changes, also backwards, and with the program.
-package struct Budget: Sendable, Hashable {
-    /// Action on requests above the budget.
+/// The most that a request can cost is charged before the request is sent. The difference is
+/// refunded after the reply. The counts are in a ``UsageStore`` that outlives the process. A block
+/// is added to them in advance, and requests are paid from this reservation. After a crash, the
+/// counts are therefore too high by at most one block, and never too low.
+///
+/// If a vendor has several clients, the budget has a limit per client (``FairShare``). The first
+/// client may spend three quarters of the budget, and the next client three quarters of the rest.
+@ServiceLoop
+package struct Budget {
+    /// Action on requests beyond the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
         /// Requests are not sent; the fallback answers.
         case fallback
@@ -14,29 +22,64 @@ package struct Budget: Sendable, Hashable {
         case warn
     }
 
-    /// Configured budget.
+    /// Configured budget; a limit that is nil does not apply.
     package struct Rule: Sendable, Hashable {
         /// Requests a day, at least 1.
-        package var callsPerDay: UInt64
+        package var callsPerDay: UInt64?
+
+        /// Billed units a day, at least 1.
+        package var unitsPerDay: UInt64?
+
+        /// Billed units a calendar month, at least 1.
+        package var unitsPerMonth: UInt64?
 
         package var onExceeded: Excess
 
-        package init(callsPerDay: UInt64, onExceeded: Excess = .fallback) {
+        package init(
+            callsPerDay: UInt64? = nil,
+            unitsPerDay: UInt64? = nil,
+            unitsPerMonth: UInt64? = nil,
+            onExceeded: Excess = .fallback
+        ) {
             self.callsPerDay = callsPerDay
+            self.unitsPerDay = unitsPerDay
+            self.unitsPerMonth = unitsPerMonth
             self.onExceeded = onExceeded
         }
     }
 
-    /// Nil for no limit.
+    /// Charge of a request that was sent.
+    package struct Receipt: Sendable {
+        fileprivate let day: Int64
+        fileprivate let amount: UsageAmount
+        fileprivate let client: ClientNetwork?
+    }
+
+    /// Configured budget; nil for no limit.
     package let rule: Rule?
 
-    /// Days since 1970.
+    private var store: any UsageStore
+
+    /// Key of the counts in `store`.
+    private let vendor: String
+
+    /// Cost of the cheapest request.
+    private let cheapest: UsageAmount
+
+    /// Day of the amounts below.
     private var day: Int64 = .min
 
-    private var spent: UInt64 = 0
+    /// Part of the stored counts that is not spent yet.
+    private var reserved = UsageAmount.none
 
-    /// Requests of at most ``ClientLimits/countedClients`` clients.
-    private var spentByClient: [ClientNetwork: UInt64] = [:]
+    /// Stored counts at the latest access, with the reservation; nil if they are damaged.
+    private var record: UsageRecord?
+
+    /// Time of the latest access that only read the counts; they are read once a second at most.
+    private var checkedAt: Int64 = .min
+
+    /// Use of each client on that day; has at most ``ClientLimits/countedClients`` clients.
+    private var spentByClient: [ClientNetwork: UsageAmount] = [:]
 
     /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
@@ -47,117 +90,297 @@ package struct Budget: Sendable, Hashable {
     /// Day of the report about a client's limit.
     private var toldOfShare: Int64?
 
+    /// True after ``release(wallSeconds:)``: refunds then go to the store.
+    private var isReleased = false
+
+    /// Reason why the stored counts are unknown or not shared; nil if there is none.
+    package var problem: String? { store.problem }
+
+    /// Number of clients with a count.
     var clientCount: Int { spentByClient.count }
 
-    package init(_ rule: Rule?) {
+    /// Creates the budget of `vendor`, whose cheapest request costs `cheapest` units.
+    package nonisolated init(
+        _ rule: Rule?,
+        vendor: String,
+        cheapest: UInt64,
+        store: any UsageStore
+    ) {
         self.rule = rule
+        self.vendor = vendor
+        self.store = store
+        self.cheapest = UsageAmount(calls: 1, units: cheapest)
     }
 
-    /// Takes over the state of the account's earlier client.
-    mutating func takeOver(from old: Budget) {
+    /// Takes over the reservation and today's use from the same account under earlier settings.
+    mutating func takeOver(from old: inout Budget) {
+        store = old.store
         day = old.day
-        spent = old.spent
+        reserved = old.reserved
+        record = old.record
         spentByClient = old.spentByClient
         exceeded = old.exceeded
         // A changed limit is reported again.
         toldOf = rule == old.rule ? old.toldOf : nil
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
+        old.reserved = .none
+        old.isReleased = true
     }
 
-    /// Returns the requests of this day.
-    package func spent(wallSeconds: Int64) -> UInt64 {
-        Self.day(wallSeconds) == day ? spent : 0
+    /// Returns the seconds until the counts of the day restart.
+    package nonisolated static func secondsLeft(wallSeconds: Int64) -> Int64 {
+        (UsageRecord.day(wallSeconds) + 1) * UsageRecord.secondsADay - wallSeconds
+    }
+}
+
+// MARK: - Limits
+
+extension Budget {
+    /// Returns the use of the current day and month; nil if the stored counts are damaged.
+    package mutating func usage(wallSeconds: Int64) -> UsageRecord? {
+        begin(UsageRecord.day(wallSeconds))
+        if checkedAt != wallSeconds {
+            access { _ in false }
+            checkedAt = wallSeconds
+        }
+        guard var record else { return nil }
+        record.remove(reserved)
+        return record
     }
 
-    /// Returns true if no request is left.
-    package func isExhausted(wallSeconds: Int64) -> Bool {
-        guard let rule else { return false }
-        return spent(wallSeconds: wallSeconds) >= rule.callsPerDay
+    /// Returns true if the budget does not suffice for the cheapest request.
+    package mutating func isExhausted(wallSeconds: Int64) -> Bool {
+        guard rule != nil else { return false }
+        begin(UsageRecord.day(wallSeconds))
+        if reserved.covers(cheapest) { return false }
+        if isShort, checkedAt != wallSeconds {
+            // Another process may have returned its reservation, or an operator reset the counts.
+            access { _ in false }
+            checkedAt = wallSeconds
+        }
+        return isShort
     }
 
     /// Returns true if no request may be sent.
-    package func forbids(wallSeconds: Int64) -> Bool {
-        isExhausted(wallSeconds: wallSeconds) && rule?.onExceeded == .fallback
+    package mutating func forbids(wallSeconds: Int64) -> Bool {
+        rule?.onExceeded == .fallback && isExhausted(wallSeconds: wallSeconds)
     }
 
-    /// Returns true if `client` has reached its limit.
-    package func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
+    /// Returns true if `client` has reached its limit; other clients may still send requests.
+    package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard let rule, rule.onExceeded == .fallback else { return false }
-        let all = spent(wallSeconds: wallSeconds)
-        let own = all == 0 ? 0 : spentByClient[client] ?? 0
-        return !FairShare.threeQuarters.admits(
-            used: Int(clamping: own),
-            free: Int(clamping: rule.callsPerDay - min(all, rule.callsPerDay))
+        begin(UsageRecord.day(wallSeconds))
+        guard let record else { return false }
+        let free = left(record) + reserved
+        let own = spentByClient[client] ?? .none
+        func admits(_ used: UInt64, _ free: UInt64) -> Bool {
+            FairShare.threeQuarters.admits(used: Int(clamping: used), free: Int(clamping: free))
+        }
+        return !admits(own.calls, free.calls) || !admits(own.units, free.units)
+    }
+
+    /// True if the latest known counts do not leave enough for the cheapest request.
+    private var isShort: Bool {
+        guard let record else { return true }
+        return !left(record).covers(cheapest.less(reserved))
+    }
+
+    /// Returns the amounts that the limits leave; `UInt64.max` without a limit.
+    private func left(_ record: UsageRecord) -> UsageAmount {
+        func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
+            limit.map { $0 - min($0, used) } ?? .max
+        }
+        return UsageAmount(
+            calls: left(rule?.callsPerDay, record.callsToday),
+            units: min(
+                left(rule?.unitsPerDay, record.unitsToday),
+                left(rule?.unitsPerMonth, record.unitsThisMonth)
+            )
         )
     }
 
-    /// Returns the seconds until the count restarts.
-    package static func secondsLeft(wallSeconds: Int64) -> Int64 {
-        (day(wallSeconds) + 1) * secondsADay - wallSeconds
-    }
-
-    /// Unix time ignores leap seconds.
-    private static let secondsADay: Int64 = 86_400
-
-    private static func day(_ wallSeconds: Int64) -> Int64 {
-        Int64((Double(wallSeconds) / Double(secondsADay)).rounded(.down))
+    /// Amount that is reserved in addition to the cost of a request: 0.1 % of the limit.
+    private var block: UsageAmount {
+        UsageAmount(
+            calls: rule?.callsPerDay.map { $0 / 1000 } ?? ClientLimits.usageBlock,
+            units: [rule?.unitsPerDay, rule?.unitsPerMonth].compactMap { $0 }.min()
+                .map { $0 / 1000 } ?? ClientLimits.usageBlock
+        )
     }
 }
 
 // MARK: - Events
 
 extension Budget {
-    /// Charges a request of `client` (nil: the daemon itself); returns false if it must not be
-    /// sent.
-    package mutating func spend(by client: ClientNetwork? = nil, wallSeconds: Int64) -> Bool {
-        let isTooMany = isExhausted(wallSeconds: wallSeconds)
-        if isTooMany { exceeded += 1 }
-        guard !isTooMany || rule?.onExceeded == .warn else { return false }
-        let today = Self.day(wallSeconds)
-        if today != day {
-            day = today
-            spent = 0
-            spentByClient = [:]
+    /// Charges one request of at most `units` to `client`; nil is the daemon itself, which has no
+    /// per-client limit.
+    ///
+    /// - Returns: nil if the request must not be sent.
+    package mutating func spend(
+        units: UInt64,
+        by client: ClientNetwork? = nil,
+        wallSeconds: Int64
+    ) -> Receipt? {
+        let cost = UsageAmount(calls: 1, units: units)
+        begin(UsageRecord.day(wallSeconds))
+        let missing = cost.less(reserved)
+        if missing != .none, !reserve(missing) {
+            if rule != nil { exceeded += 1 }
+            guard rule?.onExceeded != .fallback else { return nil }
+            access {
+                $0.add(missing)
+                return true
+            }
+            reserved = reserved + missing
         }
-        spent += 1
-        if let client, rule != nil { count(client) }
-        return true
+        reserved = reserved.less(cost)
+        if let client, rule != nil { count(cost, client) }
+        return Receipt(day: day, amount: cost, client: client)
     }
 
-    /// Counts a request; a full table drops the clients with few requests.
-    private mutating func count(_ client: ClientNetwork) {
-        if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
-            let mean = spentByClient.values.reduce(0, +) / UInt64(spentByClient.count)
-            spentByClient = spentByClient.filter { $0.value > mean }
+    /// Refunds the difference between the charge and the real cost of a request.
+    ///
+    /// - Parameter actual: the upper bound, if the real cost is unknown; zero if it was not sent, or
+    ///   if the vendor refused it.
+    package mutating func settle(_ receipt: Receipt, actual: UsageAmount) {
+        let unused = receipt.amount.less(actual)
+        guard unused != .none, receipt.day == day else { return }
+        if let client = receipt.client, let own = spentByClient[client] {
+            let rest = own.less(unused)
+            spentByClient[client] = rest == .none ? nil : rest
         }
-        spentByClient[client, default: 0] += 1
+        reserved = reserved + unused
+        let (block, surplus) = (block, isReleased ? .none : block + cheapest)
+        if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
+    }
+
+    /// Counts a call that was not started because of the budget or of the limit per client.
+    package mutating func refused() {
+        exceeded += 1
+    }
+
+    /// Returns the reservation to the store, when the client stops.
+    package mutating func release(wallSeconds: Int64) {
+        begin(UsageRecord.day(wallSeconds))
+        isReleased = true
+        returnReservation(downTo: .none)
+    }
+
+    /// Resets the stored counts, also if they are damaged.
+    package mutating func reset(wallSeconds: Int64) throws(UsageStoreError) {
+        let today = UsageRecord.day(wallSeconds)
+        begin(today)
+        try store.reset(vendor, today: today)
+        reserved = .none
+        spentByClient = [:]
+        toldOf = nil
+        toldOfShare = nil
+        access { _ in false }
     }
 
     /// Returns true once a day for an exhausted budget, which the caller then reports.
     package mutating func tells(wallSeconds: Int64) -> Bool {
-        let today = Self.day(wallSeconds)
-        guard isExhausted(wallSeconds: wallSeconds), toldOf != today else { return false }
-        toldOf = today
+        guard isExhausted(wallSeconds: wallSeconds), toldOf != day else { return false }
+        toldOf = day
         return true
     }
 
     /// Returns true once a day; the caller then reports a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
-        let today = Self.day(wallSeconds)
+        let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
         toldOfShare = today
         return true
     }
+}
 
-    /// Refunds a request that was not sent or was refused.
-    package mutating func refund(to client: ClientNetwork? = nil) {
-        spent -= min(spent, 1)
-        guard let client, let own = spentByClient[client] else { return }
-        spentByClient[client] = own > 1 ? own - 1 : nil
+// MARK: - Reservation
+
+extension Budget {
+    /// Drops the reservation and the counts of a former day.
+    private mutating func begin(_ today: Int64) {
+        guard today != day else { return }
+        // A reservation from a later day stays counted there: the clock was set back.
+        day = today
+        reserved = .none
+        spentByClient = [:]
+        access { _ in false }
     }
 
-    /// Counts a refused call.
-    package mutating func refused() {
-        exceeded += 1
+    /// Adds at least `missing` to the reservation; returns false if the budget does not suffice.
+    private mutating func reserve(_ missing: UsageAmount) -> Bool {
+        var grant: UsageAmount?
+        let budget = self
+        access { record in
+            let left = budget.left(record)
+            guard left.covers(missing) else { return false }
+            let amount = left.limiting(missing + budget.block)
+            record.add(amount)
+            grant = amount
+            return true
+        }
+        guard let grant else { return false }
+        reserved = reserved + grant
+        return true
+    }
+
+    private mutating func returnReservation(downTo rest: UsageAmount) {
+        let surplus = reserved.less(rest)
+        guard surplus != .none else { return }
+        access {
+            $0.remove(surplus)
+            return true
+        }
+        reserved = reserved.less(surplus)
+    }
+
+    /// Changes the stored counts.
+    private mutating func access(_ change: (inout UsageRecord) -> Bool) {
+        record = store.update(vendor, today: day, change)
+    }
+
+    /// Counts the use of `client`; a full table removes the clients with few requests.
+    private mutating func count(_ cost: UsageAmount, _ client: ClientNetwork) {
+        if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
+            let sum = spentByClient.values.reduce(0) { $0 + $1.calls }
+            let mean = sum / UInt64(spentByClient.count)
+            spentByClient = spentByClient.filter { $0.value.calls > mean }
+        }
+        spentByClient[client] = (spentByClient[client] ?? .none) + cost
+    }
+}
+
+extension UsageAmount {
+    /// Returns the sum; a sum beyond the range of the numbers is the largest number.
+    fileprivate static func + (left: Self, right: Self) -> Self {
+        func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+            let (sum, isOver) = left.addingReportingOverflow(right)
+            return isOver ? .max : sum
+        }
+        return Self(calls: sum(left.calls, right.calls), units: sum(left.units, right.units))
+    }
+
+    /// Returns the difference; a negative difference is 0.
+    fileprivate func less(_ other: Self) -> Self {
+        Self(calls: calls - min(calls, other.calls), units: units - min(units, other.units))
+    }
+
+    fileprivate func covers(_ other: Self) -> Bool {
+        calls >= other.calls && units >= other.units
+    }
+
+    fileprivate func limiting(_ other: Self) -> Self {
+        Self(calls: min(calls, other.calls), units: min(units, other.units))
+    }
+}
+
+extension Budget.Rule: CustomStringConvertible {
+    /// The limits, for example `daily budget of 1000 calls`.
+    package var description: String {
+        var limits: [String] = []
+        if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }
+        if let unitsPerDay { limits.append("daily budget of \(unitsPerDay) units") }
+        if let unitsPerMonth { limits.append("monthly budget of \(unitsPerMonth) units") }
+        return limits.joined(separator: ", ")
     }
 }

@@ -37,7 +37,13 @@ package enum ClientLimits {
     /// Minimum time between two searches for expired queued look-ups.
     static let queueGrain = Duration.milliseconds(10)
 
-    /// Maximum number of clients with a count of requests.
+    /// Minimum TTL that the advice about costs proposes.
+    package static let advisedTTL = Duration.seconds(300)
+
+    /// Calls and units that are reserved in advance without a limit of the budget.
+    static let usageBlock: UInt64 = 10
+
+    /// Maximum number of clients of a vendor whose requests of the day are counted.
     static let countedClients = 1_024
 
     /// Time since its latest look-up for which a client counts for the limits per client.
@@ -49,7 +55,10 @@ package enum ClientLimits {
     /// Maximum number of names with a cost counter.
     static let countedNames = 1_024
 
-    /// Minimum time between scheduling requests.
+    /// Time for which a client's query for a family of a name counts as demand.
+    static let demandMemory = Duration.seconds(3_600)
+
+    /// Minimum time between two requests to the scheduling service.
     static let refreshPause = Duration.seconds(60)
 
     static let longestRefreshPause = Duration.seconds(3_600)

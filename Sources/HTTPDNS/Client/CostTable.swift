@@ -30,6 +30,9 @@ package struct CostTable: Sendable {
 
         /// Part of `calls` that may belong to replaced names.
         package let excess: UInt64
+
+        /// Upper bound of the units of the `calls - excess` requests for the name.
+        package let units: UInt64
     }
 
     private let limit: Int
@@ -37,10 +40,11 @@ package struct CostTable: Sendable {
     /// Indexes in the arrays.
     private var places: [Name: Int] = [:]
 
-    /// At most `limit` elements each.
+    /// Charges, counts, inherited counts and units at equal indexes; at most `limit` of each.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
+    private var units: [UInt64] = []
 
     /// Known lowest count, and the latest index with it.
     private var lowest: UInt64 = 0
@@ -52,16 +56,18 @@ package struct CostTable: Sendable {
         self.limit = limit
     }
 
-    /// Counts a request for a name.
-    package mutating func note(_ charge: Charge) {
+    /// Counts a request for a name, which costs at most `cost` units.
+    package mutating func note(_ charge: Charge, units cost: UInt64) {
         if let place = places[charge.name] {
             charges[place] = charge
             counts[place] += 1
+            units[place] += cost
         } else if charges.count < limit {
             places[charge.name] = charges.count
             charges.append(charge)
             counts.append(1)
             excesses.append(0)
+            units.append(cost)
         } else {
             let place = cheapest()
             places[charges[place].name] = nil
@@ -69,6 +75,7 @@ package struct CostTable: Sendable {
             charges[place] = charge
             excesses[place] = counts[place]
             counts[place] += 1
+            units[place] = cost
         }
     }
 
@@ -109,7 +116,8 @@ package struct CostTable: Sendable {
                 name: charges[place].name,
                 route: charges[place].route,
                 calls: counts[place],
-                excess: excesses[place]
+                excess: excesses[place],
+                units: units[place]
             )
         }
     }

@@ -5,12 +5,13 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a permitted call for names with equal families.
+    /// Starts a permitted call for names with equal families and parameters.
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
             families: names[0].question.families,
-            clientSubnet: settings.clientSubnet
+            clientSubnet: settings.clientSubnet,
+            parameters: names[0].question.parameters
         )
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("no server although a call was permitted")

@@ -13,7 +13,10 @@ protocol VendorRequest: Sendable {
     /// Empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Client whose limits apply; nil for the daemon itself.
+    /// Names and families of a look-up; nil for a free request.
+    var query: VendorQuery? { get }
+
+    /// Client whose limits of budget and rate the request uses; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     /// False for requests that ignore the rate: health probes and refreshes.
@@ -26,7 +29,10 @@ protocol VendorRequest: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Text of the result for a trace.
+    /// Returns the answers of a look-up, which determine its units.
+    func answers(in value: Value) -> [VendorAnswer]
+
+    /// Returns the result as text for a trace.
     func text(_ value: Value) -> String
 
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
@@ -39,6 +45,10 @@ struct AddressInquiry: VendorRequest {
     let charges: [CostTable.Charge]
     let client: ClientNetwork?
     let isPaced: Bool
+
+    var query: VendorQuery? { lookup }
+
+    func answers(in value: [VendorAnswer]) -> [VendorAnswer] { value }
 
     func request(
         to vendor: any Vendor,
@@ -91,7 +101,9 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     /// Error of the first API variant.
     private var first: VendorError?
 
+    /// Request in flight, its charge, and its place in the trace.
     private var request: (any RequestHandle)?
+    private var receipt: Budget.Receipt?
     private var place: Trace.Place?
 
     init(
@@ -123,8 +135,8 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         case .failure(let error):
             trace?.note("\(client.name) \(question.server): \(error)")
             end(.failure(error))
-        case .success(var request):
-            request.provider = client.name
+        case .success((var request, let receipt)):
+            self.receipt = receipt
             if let trace { note(&request, in: trace) }
             self.request = client.transport.send(request, deadline: deadline) { [self] in
                 came($0.mapError(VendorError.transport))
@@ -161,7 +173,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
-        let result = client.read(sent, to: question, of: vendor, wasSent: wasSent)
+        let result = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
         note(sent, result)
         let now = client.clocks.now()
         if !isRepaired, now < deadline, let better = betterOffset(result, sent) {
@@ -245,7 +257,7 @@ extension VendorClient {
         of vendor: any Vendor,
         offset: Int64,
         fresh: Bool
-    ) -> Result<HTTPRequest, VendorError> {
+    ) -> Result<(HTTPRequest, Budget.Receipt?), VendorError> {
         Result { () throws(VendorError) in
             var request = try question.request(
                 to: vendor,
@@ -256,8 +268,7 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            try pay(question)
-            return request
+            return (request, try pay(question))
         }
     }
 
@@ -266,102 +277,22 @@ extension VendorClient {
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
         of vendor: any Vendor,
-        wasSent: Bool
+        wasSent: Bool,
+        _ receipt: Budget.Receipt?
     ) -> VendorRequestResult<Question.Value> {
         let result = VendorRequestResult<Question.Value> { () throws(VendorError) in
             let reply = try sent.get()
             noteReply(reply, question)
             return (try question.value(in: reply, of: vendor), reply)
         }
-        if case .failure(let error) = result {
-            settle(question, isBilled: wasSent && error.mayBeBilled)
-        } else {
-            settle(question, isBilled: true)
+        guard let receipt else { return result }
+        switch result {
+        case .success((let value, _)):
+            settle(question, receipt, .answered(question.answers(in: value)), mayBeBilled: true)
+        case .failure(let error):
+            let mayBeBilled = wasSent && error.mayBeBilled
+            settle(question, receipt, error.fate(mayBeBilled), mayBeBilled: mayBeBilled)
         }
         return result
-    }
-}
-
-// MARK: - Counting
-
-extension VendorClient {
-    /// Charges a request; throws if rate or budget forbid it.
-    private func pay(_ question: some VendorRequest) throws(VendorError) {
-        guard !question.charges.isEmpty else { return }
-        let now = clocks.now()
-        if question.isPaced, let error = excessRate(of: question.client, now) { throw error }
-        if let error = spentBudget(of: question.client, now) { throw error }
-        let wallSeconds = clocks.wallSeconds()
-        let isPaid = budget.spend(by: question.client, wallSeconds: wallSeconds)
-        tellOfBudget(wallSeconds)
-        guard isPaid else { throw .budget }
-        pace.spend(by: question.client, now: now)
-        counters.tries += 1
-        update(question.server) { $0.tries += 1 }
-    }
-
-    /// Reports an exhausted budget once a day.
-    private func tellOfBudget(_ wallSeconds: Int64) {
-        guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
-        observer?(.budgetSpent(rule))
-    }
-
-    private func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {
-        guard !question.charges.isEmpty else { return }
-        records[question.server]?.latency.note(reply.duration)
-        if reply.connectionReused {
-            counters.connectionsReused += 1
-        } else {
-            counters.connectionsOpened += 1
-        }
-    }
-
-    /// Books or refunds a finished request.
-    private func settle(_ question: some VendorRequest, isBilled: Bool) {
-        guard !question.charges.isEmpty else { return }
-        guard isBilled else {
-            budget.refund(to: question.client)
-            return
-        }
-        guard facts.isBillable else { return }
-        counters.billable += 1
-        counters.billableNames += UInt64(question.charges.count)
-        for charge in question.charges {
-            costs.note(charge)
-            counters.billableByRoute[charge.route, default: 0] += 1
-        }
-    }
-
-    func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
-        counters.failuresByKind[error.kind, default: 0] += 1
-        // Cancelled and local failures do not count for the server.
-        guard error.verdict != .notTheServer else { return }
-        update(server) {
-            $0.failures += 1
-            $0.failuresInRow += 1
-            $0.lastError = error
-            $0.lastErrorAt = now
-        }
-    }
-
-    func note(_ change: EndpointPool.Change?, for trace: Trace? = nil) {
-        switch change {
-        case .switched: counters.switches += 1
-        case .returned: counters.returns += 1
-        case nil: return
-        }
-        trace?.note("\(name): \(pool.current) is now the current server")
-    }
-
-    private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
-        let record = records[server] ?? ServerRecord(server)
-        change(&record.statistics)
-        records[server] = record
-    }
-}
-
-extension VendorError {
-    fileprivate var vendorSeconds: Int64? {
-        if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }
 }

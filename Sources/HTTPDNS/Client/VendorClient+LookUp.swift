@@ -10,22 +10,27 @@ extension VendorClient {
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
-    /// A vendor that pairs families is always queried for both: the second one is free, and clients
-    /// usually query it next. `route` pays for a new call.
+    /// ``FamilyChoice`` decides whether a new call requests both families.
+    ///
+    /// - Parameters:
+    ///   - route: route to which a new call is charged.
+    ///   - choice: the setting `families` of the route; nil for the setting of the vendor.
+    ///   - parameters: parameters of the route; nil for those of the vendor's settings.
     package func lookUp(
         _ name: Name,
         _ families: Families,
         route: String,
+        choice: FamilyChoice? = nil,
+        parameters: RouteParameters? = nil,
         deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
         _ completion: @escaping Completion
     ) {
-        let question = BatchQueue.Question(
-            name: name,
-            families: facts.pairsFamilies ? .both : families
-        )
-        let lookUp = PendingLookup(question, start: clocks.now(), deadline: deadline, completion)
+        let now = clocks.now()
+        if cancellation?.client != nil { demand.note(name, families, now: now) }
+        let question = question(name, families, choice, parameters, now: now)
+        let lookUp = PendingLookup(question, start: now, deadline: deadline, completion)
         counters.calls += 1
         if let reason = enqueue(
             lookUp,
@@ -39,7 +44,25 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    /// Joins or queues the name; returns the reason of a rejection.
+    /// Returns the pending question that covers `wanted`, or a new one.
+    private func question(
+        _ name: Name,
+        _ wanted: Families,
+        _ choice: FamilyChoice?,
+        _ parameters: RouteParameters?,
+        now: Instant
+    ) -> BatchQueue.Question {
+        func question(_ families: Families) -> BatchQueue.Question {
+            BatchQueue.Question(name: name, families: families, parameters: parameters)
+        }
+        if pending[question(.both)] != nil { return question(.both) }
+        if pending[question(wanted)] != nil { return question(wanted) }
+        return question(families(name, wanted: wanted, choice, now: now))
+    }
+
+    /// Joins `lookUp` to a pending name, or queues the name or starts its call.
+    ///
+    /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
         _ lookUp: PendingLookup,
         of client: ClientNetwork?,
@@ -86,12 +109,16 @@ extension VendorClient {
     }
 
     /// Adds a queued name to the queue of `client`, too.
-    package func join(_ name: Name, _ families: Families, of client: ClientNetwork) {
-        clients.note(client, now: clocks.now())
-        let question = BatchQueue.Question(
-            name: name,
-            families: facts.pairsFamilies ? .both : families
-        )
+    package func join(
+        _ name: Name,
+        _ families: Families,
+        parameters: RouteParameters? = nil,
+        of client: ClientNetwork
+    ) {
+        let now = clocks.now()
+        clients.note(client, now: now)
+        demand.note(name, families, now: now)
+        let question = question(name, families, .v4, parameters, now: now)
         guard let name = pending[question], name.call == nil else { return }
         queue.add(question, of: client)
         flushSoon()

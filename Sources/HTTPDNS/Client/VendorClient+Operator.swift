@@ -18,6 +18,7 @@ extension VendorClient {
         refresh?.cancel()
         refresh = nil
         refreshAlarm.set(nil)
+        budget.release(wallSeconds: clocks.wallSeconds())
     }
 
     /// Blocks new calls until ``resume()``.
@@ -147,6 +148,7 @@ extension VendorClient {
 private struct ScheduleInquiry: VendorRequest {
     let server: SocketAddress
     let charges: [CostTable.Charge] = []
+    let query: VendorQuery? = nil
     let client: ClientNetwork? = nil
     let isPaced = false
 
@@ -157,6 +159,8 @@ private struct ScheduleInquiry: VendorRequest {
     ) throws(VendorError) -> HTTPRequest {
         try service(of: vendor).scheduleRequest(at: server, now: wallSeconds, entropy: entropy)
     }
+
+    func answers(in value: ServiceAddresses) -> [VendorAnswer] { [] }
 
     func text(_ addresses: ServiceAddresses) -> String {
         addresses.servers.map { "\($0)" }.joined(separator: " ")
@@ -189,7 +193,10 @@ extension VendorClient {
         statistics.refusedClockSkew = skew.refusedOffset.map { .seconds($0) }
         let wallSeconds = clocks.wallSeconds()
         statistics.budget = budget.rule
-        statistics.spentToday = budget.spent(wallSeconds: wallSeconds)
+        statistics.usage = budget.usage(wallSeconds: wallSeconds)
+        statistics.price = price
+        statistics.usageProblem = budget.problem
+        statistics.isBudgetSpent = budget.isExhausted(wallSeconds: wallSeconds)
         statistics.dayEndsIn = .seconds(Budget.secondsLeft(wallSeconds: wallSeconds))
         statistics.beyondBudget = budget.exceeded
         statistics.refreshesAddresses = source != nil
@@ -220,7 +227,12 @@ extension VendorClient {
     /// Returns the most expensive names.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
-    /// Resets the costs of all names.
+    /// Resets the counts of the day and the month, also if they are damaged.
+    package func resetUsage() throws(UsageStoreError) {
+        try budget.reset(wallSeconds: clocks.wallSeconds())
+    }
+
+    /// Resets the cost counters of all names.
     package func forgetCosts() {
         costs.removeAll()
     }

@@ -15,7 +15,7 @@ extension VendorClient {
         gate.isPausedByOperator = old.gate.isPausedByOperator
         costs = old.costs
         if hasSameAccount {
-            budget.takeOver(from: old.budget)
+            budget.takeOver(from: &old.budget)
             pace.takeOver(from: old.pace)
             clients = old.clients
             skew.takeOver(from: old.skew)
@@ -46,6 +46,11 @@ extension VendorClient {
             costsByRoute[name(route), default: 0] += names
         }
         counters.billableByRoute = costsByRoute
+        var unitsByRoute: [String: UnitRange] = [:]
+        for (route, units) in counters.unitsByRoute {
+            unitsByRoute[name(route), default: .zero] += units
+        }
+        counters.unitsByRoute = unitsByRoute
         costs.rename(name)
         predecessor?.renameRoutes(name)
     }
@@ -62,6 +67,9 @@ extension VendorStatistics {
         billable += others.billable
         billableNames += others.billableNames
         billableByRoute.merge(others.billableByRoute, uniquingKeysWith: +)
+        units += others.units
+        unitsAtAdvisedTTL += others.unitsAtAdvisedTTL
+        unitsByRoute.merge(others.unitsByRoute, uniquingKeysWith: +)
         failuresByKind.merge(others.failuresByKind, uniquingKeysWith: +)
         droppedAddresses += others.droppedAddresses
         connectionsOpened += others.connectionsOpened

@@ -35,7 +35,7 @@ extension VendorClient {
         )
         let lookup = VendorQuery(
             names: [vendor.trialName],
-            families: facts.pairsFamilies ? .both : .v4,
+            families: facts.pairsFamilies && price.pairsForFree ? .both : .v4,
             clientSubnet: settings.clientSubnet
         )
         let call = VendorCall(

@@ -136,6 +136,7 @@ extension VendorClient {
             counters.droppedAddresses += UInt64(answer.dropped)
             let found = VendorReply(
                 answer: answer,
+                families: call.lookup.families,
                 server: server,
                 duration: .zero,
                 connectionReused: reply.connectionReused,

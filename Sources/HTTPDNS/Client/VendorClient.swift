@@ -33,6 +33,9 @@ package final class VendorClient {
 
     var budget: Budget
 
+    /// Rules by which the vendor counts units.
+    package nonisolated let price: PriceModel
+
     var pace: RateLimiter
 
     /// Recent clients, for the limits per client.
@@ -40,7 +43,9 @@ package final class VendorClient {
 
     var costs = CostTable()
 
-    /// Servers in `pool`, and removed ones with tries in flight.
+    var demand = FamilyDemand()
+
+    /// Counters of the servers in `pool`, and of removed servers with tries in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
     /// Event handler; its owner logs the events.
@@ -77,14 +82,22 @@ package final class VendorClient {
     /// Scheduling service; nil if only the settings name servers.
     let source: AddressSource?
 
+    /// Returns true if the machine can reach IPv6 addresses of the Internet.
+    private let hasIPv6: @Sendable () -> Bool
+
     var schedule: AddressSchedule
 
     var refresh: (any Cancellable)?
 
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Creates a client with at least one server; a `source` needs a vendor with a scheduling
-    /// service.
+    /// Creates a client; nothing is sent yet.
+    ///
+    /// - Parameters:
+    ///   - source: the vendor's scheduling service, queried from ``start()`` on.
+    ///   - usage: counts of the budget, shared with other processes.
+    ///   - hasIPv6: returns true if the machine has IPv6 connectivity.
+    /// - Precondition: there is at least one server, and a scheduling service if it has a source.
     package nonisolated init(
         name: String,
         vendor: any Vendor,
@@ -93,7 +106,9 @@ package final class VendorClient {
         transport: any HTTPTransport,
         clocks: Clocks,
         entropy: Entropy = .system,
-        source: AddressSource? = nil
+        source: AddressSource? = nil,
+        usage: any UsageStore = UsageMemory(),
+        hasIPv6: @escaping @Sendable () -> Bool = { false }
     ) {
         precondition(source == nil || vendor.scheduling != nil, "no scheduling service")
         self.name = name
@@ -104,9 +119,17 @@ package final class VendorClient {
         self.clocks = clocks
         self.entropy = entropy
         self.source = source
+        self.hasIPv6 = hasIPv6
         schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
         shares = CallShares(of: settings.concurrentCalls)
-        budget = Budget(settings.budget)
+        let price = settings.price ?? vendor.price
+        self.price = price
+        budget = Budget(
+            settings.budget,
+            vendor: name,
+            cheapest: price.weight,
+            store: usage
+        )
         pace = RateLimiter(perSecond: settings.callsPerSecond)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
         silence = VendorCircuitBreaker(limit: settings.retriesBeforeSwitch * servers.count)
@@ -115,6 +138,40 @@ package final class VendorClient {
             failuresBeforeSwitch: settings.retriesBeforeSwitch,
             returnAfter: settings.returnToPrimaryAfter
         )
+    }
+}
+
+// MARK: - Families
+
+extension VendorClient {
+    /// Returns the families to request for a client that wants `wanted`.
+    ///
+    /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
+    func families(
+        _ name: Name,
+        wanted: Families,
+        _ choice: FamilyChoice?,
+        now: Instant
+    ) -> Families {
+        guard facts.pairsFamilies else { return wanted }
+        switch choice ?? settings.families {
+        case .both: return .both
+        case .v4, .v6: return wanted
+        case .automatic:
+            if price.pairsForFree { return .both }
+            return demand.includes(name, .both, now: now) && hasIPv6() ? .both : wanted
+        }
+    }
+
+    /// Share of the names for which clients lately wanted both families, 0 to 1.
+    package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
+
+    /// Returns true if a refresh of the family serves clients, or costs nothing.
+    package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
+        -> Bool
+    {
+        guard facts.pairsFamilies, (choice ?? settings.families) != .both else { return true }
+        return price.pairsForFree || demand.includes(name, family, now: clocks.now())
     }
 }
 
@@ -139,9 +196,16 @@ extension VendorClient {
         /// Policy for shared calls.
         package var batching = Batching.waiting
 
+        /// Budget of calls and units; nil for no limit.
         package var budget: Budget.Rule?
 
-        /// At least 1; nil for no limit.
+        /// Rules of the bill in the settings; nil for those of the vendor's page.
+        package var price: PriceModel?
+
+        /// Address families to request.
+        package var families = FamilyChoice.automatic
+
+        /// Calls per second, at least 1; nil for no limit.
         package var callsPerSecond: Int?
 
         /// Address that the vendor uses instead of the source address.

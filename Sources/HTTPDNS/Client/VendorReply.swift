@@ -6,6 +6,10 @@ package struct VendorReply: Sendable, Hashable {
     /// Possibly empty.
     package var answer: VendorAnswer
 
+    /// Families that the call requested.
+    package var families: Families
+
+    /// Server that sent the answer.
     package var server: SocketAddress
 
     /// Time since the look-up, with failed tries.

@@ -27,6 +27,17 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var billableByRoute: [String: UInt64] = [:]
 
+    /// Units that the vendor bills for these requests.
+    package var units = UnitRange.zero
+
+    /// Units that names in constant use would have cost with ``ClientLimits/advisedTTL`` as minimum
+    /// TTL.
+    package var unitsAtAdvisedTTL = 0.0
+
+    /// `units` by route.
+    package var unitsByRoute: [String: UnitRange] = [:]
+
+    /// Failed tries by kind.
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
 
     /// Unusable or unreadable addresses.
@@ -67,7 +78,17 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var budget: Budget.Rule?
 
-    package var spentToday: UInt64 = 0
+    /// Use of the current UTC day and month; nil if the stored counts are damaged.
+    package var usage: UsageRecord?
+
+    /// Reason why `usage` is unknown or does not outlive the process; nil if there is none.
+    package var usageProblem: String?
+
+    /// True if the budget does not suffice for a request.
+    package var isBudgetSpent = false
+
+    /// Rules of the units, and their price.
+    package var price = PriceModel.unknown
 
     package var dayEndsIn = Duration.zero
 

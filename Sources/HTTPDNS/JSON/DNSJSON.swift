@@ -31,7 +31,10 @@ package struct DNSJSON: Vendor {
 
     private let isBillable: Bool
 
-    /// Creates the API at `url`, whose host is in the certificate.
+    /// True if the settings state that calls are free.
+    private let isFree: Bool
+
+    /// Creates the API at `url`.
     ///
     /// - Parameters:
     ///   - url: `{name}` and `{type}` in its query are replaced, or `name=` and `type=` appended.
@@ -56,6 +59,7 @@ package struct DNSJSON: Vendor {
         }
         self.account = account
         self.isBillable = isBillable ?? (account != nil)
+        isFree = isBillable == false
     }
 
     package var facts: VendorFacts {
@@ -66,6 +70,32 @@ package struct DNSJSON: Vendor {
             isBillable: isBillable,
             defaultPort: url.port,
             usesTLS: url.origin.usesTLS
+        )
+    }
+}
+
+// MARK: - Price
+
+extension DNSJSON {
+    /// Host of AliDNS, and its addresses.
+    private static let aliDNSHosts: Set = [
+        "dns.alidns.com", "223.5.5.5", "223.6.6.6", "[2400:3200::1]", "[2400:3200:baba::1]",
+    ]
+
+    package var price: PriceModel {
+        if isFree { return PriceModel(.request, weight: 0) }
+        guard Self.aliDNSHosts.contains((url.origin.name ?? "").lowercased()) else {
+            return PriceModel(.request)
+        }
+        return PriceModel(
+            .request,
+            weight: url.origin.usesTLS ? 5 : 1,
+            freePerMonth: 10_000_000,
+            price: PriceModel.Price(per10000: 0.03, "CNY"),
+            page: PriceModel.Page(
+                "alibabacloud.com/help/en/dns/pricing-overview",
+                readOn: "2026-11-23"
+            )
         )
     }
 }

@@ -30,7 +30,10 @@ package protocol Vendor: Sendable {
     /// Returns the account with another documented form of the API that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
-    /// Scheduling service, if the vendor has one.
+    /// Rules by which the vendor bills requests, from its public pages.
+    var price: PriceModel { get }
+
+    /// Vendor's scheduling service, which returns server addresses; nil if there is none.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -38,6 +41,8 @@ extension Vendor {
     package var trialName: Name { .exampleTrial }
 
     package func alternative(after error: VendorError) -> (any Vendor)? { nil }
+
+    package var price: PriceModel { .unknown }
 
     package var scheduling: (any AddressScheduling)? { nil }
 }

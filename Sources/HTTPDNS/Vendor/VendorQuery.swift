@@ -11,10 +11,22 @@ package struct VendorQuery: Sendable, Hashable {
     /// Client address that the vendor uses instead of the source address.
     package var clientSubnet: IPAddress?
 
-    package init(names: [Name], families: Families, clientSubnet: IPAddress? = nil) {
+    /// Parameters of the route; nil for those of the vendor's settings.
+    package let parameters: RouteParameters?
+
+    /// Creates a query.
+    ///
+    /// - Parameter clientSubnet: address to send if the route has none.
+    package init(
+        names: [Name],
+        families: Families,
+        clientSubnet: IPAddress? = nil,
+        parameters: RouteParameters? = nil
+    ) {
         self.names = names
         self.families = families
-        self.clientSubnet = clientSubnet
+        self.clientSubnet = parameters?.clientSubnet ?? clientSubnet
+        self.parameters = parameters
     }
 }
 

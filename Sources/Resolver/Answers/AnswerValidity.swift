@@ -11,6 +11,9 @@ struct NameSources: Equatable {
     let fallsBack: Bool
     let allowsPrivateAnswers: Bool
 
+    /// Parameters of the route for vendors; nil for those of the vendors' settings.
+    let parameters: RouteParameters?
+
     /// True if the upstreams belong to the route; their answers may be private.
     let hasOwnUpstreams: Bool
 
@@ -24,6 +27,7 @@ struct NameSources: Equatable {
         vendors = route?.vendors.map(\.name) ?? []
         fallsBack = route?.fallsBack ?? true
         allowsPrivateAnswers = route?.allowsPrivateAnswers ?? false
+        parameters = route?.options.parameters
         hasOwnUpstreams = route?.upstreams != nil
         servers = Dictionary(
             (group?.members ?? []).flatMap(\.servers).map {
@@ -38,6 +42,7 @@ struct NameSources: Equatable {
         self.vendors = vendors
         fallsBack = other.fallsBack
         allowsPrivateAnswers = other.allowsPrivateAnswers
+        parameters = other.parameters
         hasOwnUpstreams = other.hasOwnUpstreams
         servers = other.servers
     }
@@ -69,6 +74,9 @@ struct AnswerValidity: Sendable {
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
+    /// True if the former parameters of routes for vendors are unknown.
+    var parametersUnknown = false
+
     /// True if the answer is invalid whatever the sources of the name are.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
@@ -97,7 +105,7 @@ struct AnswerValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            guard isVendors, old.fallsBack == new.fallsBack,
+            guard isVendors, hasSameParameters(old, new), old.fallsBack == new.fallsBack,
                 old.allowsPrivateAnswers == new.allowsPrivateAnswers,
                 let giver = origins.vendor(number), sameVendors.contains(giver),
                 let oldPlace = old.vendors.firstIndex(of: giver),
@@ -113,8 +121,13 @@ struct AnswerValidity: Sendable {
                 old.hasOwnUpstreams == new.hasOwnUpstreams
             else { return false }
             guard isVendors, !new.vendors.isEmpty else { return true }
-            return new.fallsBack && wereAsked(new.vendors[...], of: old.vendors[...])
+            return new.fallsBack && hasSameParameters(old, new)
+                && wereAsked(new.vendors[...], of: old.vendors[...])
         }
+    }
+
+    private func hasSameParameters(_ old: NameSources, _ new: NameSources) -> Bool {
+        !parametersUnknown && old.parameters == new.parameters
     }
 
     /// True if the old settings queried all these vendors, and the vendors have not changed.

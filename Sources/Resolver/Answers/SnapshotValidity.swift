@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
 internal import DNSWire
+internal import HTTPDNS
 
 /// Decides after a restart which answers of a cache snapshot are still valid.
 ///
@@ -34,12 +35,14 @@ package struct SnapshotValidity: Sendable {
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
+        if let parametersDigest { digests.append((Self.parametersKey, parametersDigest)) }
         digests.append((Self.bindingsKey, SettingsDigest.of("\(answers.serviceBindings)")))
         digests.append((Self.rebindingKey, answers.rebinding.digest))
         return Dictionary(digests) { first, _ in first }
     }
 
     private static let routesKey = "routes"
+    private static let parametersKey = "route-parameters"
     private static let bindingsKey = "service-bindings"
     private static let rebindingKey = "rebinding"
     private static func vendorKey(_ name: String) -> String { "vendor \(name)" }
@@ -49,6 +52,12 @@ package struct SnapshotValidity: Sendable {
         digest.add(standard.digest)
         digest.add(routes.digest(sources.map(\.digest)))
         return digest.value
+    }
+
+    /// Digest of the map from names to the parameters of their routes; nil if no route has any.
+    private var parametersDigest: UInt64? {
+        guard sources.contains(where: { $0.parameters != nil }) else { return nil }
+        return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
     }
 
     // MARK: - Judging
@@ -67,7 +76,8 @@ package struct SnapshotValidity: Sendable {
             sameVendors: Set(vendors.keys.filter { isSame(Self.vendorKey($0)) }),
             overridden: overridden,
             bindingsChanged: !isSame(Self.bindingsKey),
-            rebindingChanged: !isSame(Self.rebindingKey)
+            rebindingChanged: !isSame(Self.rebindingKey),
+            parametersUnknown: !isSame(Self.parametersKey)
         )
         let knowsFormer = isSame(Self.routesKey)
         return { [self] answer in
@@ -116,6 +126,7 @@ extension NameSources {
         digest.add(UInt64(vendors.count))
         for vendor in vendors { digest.add(vendor) }
         for flag in [fallsBack, allowsPrivateAnswers, hasOwnUpstreams] { digest.add(flag) }
+        if let parameters { digest.add(parameters.text) }
         for (server, validates) in servers.sorted(by: { $0.key < $1.key }) {
             digest.add(server)
             digest.add(validates)

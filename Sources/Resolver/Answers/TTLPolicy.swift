@@ -13,6 +13,15 @@ package struct TTLPolicy: Sendable, Equatable {
 
     package init() {}
 
+    /// Returns the policy for names of a route.
+    func of(_ match: RouteTable.Match?) -> TTLPolicy {
+        guard let options = match?.route.options else { return self }
+        var policy = self
+        let maximum = options.maximumTTL ?? positive.upperBound
+        policy.positive = min(options.minimumTTL ?? positive.lowerBound, maximum)...maximum
+        return policy
+    }
+
     var withoutLowerBounds: TTLPolicy {
         var policy = self
         policy.positive = 0...positive.upperBound

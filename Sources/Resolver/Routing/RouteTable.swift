@@ -24,6 +24,29 @@ package struct Route: Sendable {
     /// True if stale answers are allowed for this route (`stale: on`).
     package var servesStale: Bool
 
+    /// Options of the route that replace general ones and those of its vendors.
+    package var options: Options
+
+    /// Options that replace general ones and those of vendors.
+    package struct Options: Sendable {
+        /// Lower bound of positive TTLs in seconds; nil for the general one.
+        package var minimumTTL: UInt32?
+
+        /// Upper bound of positive TTLs in seconds; nil for the general one.
+        package var maximumTTL: UInt32?
+
+        /// False if answers are never refreshed before they expire (`prefetch: off`).
+        package var isPrefetched = true
+
+        /// Parameters for vendors; nil for those of the vendors' settings.
+        package var parameters: RouteParameters?
+
+        /// Families to request from vendors; nil for the setting of the vendor.
+        package var families: FamilyChoice?
+
+        package init() {}
+    }
+
     /// Creates a route.
     package init(
         place: String,
@@ -31,7 +54,8 @@ package struct Route: Sendable {
         upstreams: UpstreamGroup?,
         fallsBack: Bool,
         allowsPrivateAnswers: Bool,
-        servesStale: Bool = true
+        servesStale: Bool = true,
+        options: Options = Options()
     ) {
         self.place = place
         self.vendors = vendors
@@ -39,6 +63,7 @@ package struct Route: Sendable {
         self.fallsBack = fallsBack
         self.allowsPrivateAnswers = allowsPrivateAnswers
         self.servesStale = servesStale
+        self.options = options
     }
 }
 
@@ -135,12 +160,14 @@ package struct RouteTable: Sendable {
         let upstreams: ObjectIdentifier?
         let fallsBack: Bool
         let allowsPrivateAnswers: Bool
+        let parameters: RouteParameters?
 
         init(_ route: Route) {
             vendors = route.vendors.map { ObjectIdentifier($0) }
             upstreams = route.upstreams.map { ObjectIdentifier($0) }
             fallsBack = route.fallsBack
             allowsPrivateAnswers = route.allowsPrivateAnswers
+            parameters = route.options.parameters
         }
     }
 

@@ -99,7 +99,9 @@ final class CacheWriter {
             if match?.route.servesStale ?? true {
                 answer.staleWindow = freshness.stale?.window ?? 0
             }
-            answer.refreshAfter = freshness.prefetch?.due(resolution.lifetime) ?? 0
+            if match?.route.options.isPrefetched ?? true {
+                answer.refreshAfter = freshness.prefetch?.due(resolution.lifetime) ?? 0
+            }
         }
         cache.insert(answer, now: clocks.now())
         trace?.note(

@@ -59,7 +59,7 @@ package final class Prefetcher {
 
     /// Refreshes an answer that a client got from the cache, at the cache's request.
     package func refresh(_ query: Query) {
-        guard rule != nil else { return }
+        guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query) }
     }
 
@@ -67,9 +67,17 @@ package final class Prefetcher {
     /// budget.
     package func refresh(hottest entries: [HotEntry]) {
         guard let rule else { return }
-        for entry in entries.lazy.filter({ !$0.isFresh }).prefix(rule.budgetPerMinute) {
+        let stale = entries.lazy.filter { [self] entry in
+            !entry.isFresh && isPrefetched(entry.question.name)
+        }
+        for entry in stale.prefix(rule.budgetPerMinute) {
             refresh(Query(question: entry.question))
         }
+    }
+
+    /// True unless the route of the name has `prefetch: off`.
+    private func isPrefetched(_ name: Name) -> Bool {
+        routes.route(for: name)?.route.options.isPrefetched ?? true
     }
 
     // MARK: - Always kept
@@ -105,7 +113,7 @@ package final class Prefetcher {
     /// Schedules a check at `instant` for all names that are not answered locally.
     private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
-        for name in rule.names {
+        for name in rule.names where isPrefetched(name) {
             let isClaimed = routes.route(for: name)?.claimsSpecialNames ?? false
             if isClaimed || SpecialNames.answer(Question(name: name, type: .a)) == nil {
                 due[name] = instant
@@ -133,7 +141,7 @@ package final class Prefetcher {
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
             // Static hosts and `aaaa: suppress` answer this question; both can change later.
-            guard !localAnswers.cover(query.question) else { continue }
+            guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
         }
@@ -147,6 +155,15 @@ package final class Prefetcher {
         guard isKeeping else { return }
         due[name] = max(next, clocks.now() + shortest)
         alarm.bring(forward: due[name] ?? next)
+    }
+
+    /// Returns false for AAAA that no client wants, from a vendor that bills each family.
+    private func isWanted(_ query: Query) -> Bool {
+        guard query.question.type == .aaaa,
+            let route = routes.route(for: query.question.name)?.route,
+            let vendor = route.vendors.first
+        else { return true }
+        return vendor.isWorthRefreshing(query.question.name, .v6, route.options.families)
     }
 
     /// Returns the refresh time of the cached answer; nil if it is due now or not cached.
@@ -181,7 +198,8 @@ package final class Prefetcher {
     private func attempt(_ query: Query) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
-        let isPaired = vendors.first?.facts.pairsFamilies ?? false
+        let isPaired =
+            vendors.first.map { $0.facts.pairsFamilies && $0.price.pairsForFree } ?? false
         let subject = Subject(
             name: query.question.name,
             type: isPaired ? nil : query.question.type

@@ -52,6 +52,7 @@ final class ServiceBindingFilter {
         if let refusal = refusal(query, match) { return completion(refusal) }
         upstreams.ask(
             query,
+            match,
             through: group,
             deadline: deadline,
             trace: trace,

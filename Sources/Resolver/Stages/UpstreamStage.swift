@@ -39,8 +39,11 @@ package final class UpstreamStage {
     /// EDE.
     ///
     /// `completion` may be called before this function returns.
+    ///
+    /// - Parameter match: the route of the name, for its TTL bounds.
     func ask(
         _ query: Query,
+        _ match: RouteTable.Match?,
         through group: UpstreamGroup?,
         deadline: Instant,
         trace: Trace?,
@@ -55,6 +58,7 @@ package final class UpstreamStage {
         let start = clocks.now()
         let work = Work(
             query: query,
+            policy: policy.of(match),
             deadline: deadline,
             trace: trace,
             cancellation: cancellation
@@ -68,7 +72,13 @@ package final class UpstreamStage {
                 case .plain(let plain):
                     let provenance = provenance(of: reply.upstream)
                     completion(
-                        Resolution(plain, to: query, policy, provenance, isBelieved: isBelieved)
+                        Resolution(
+                            plain,
+                            to: query,
+                            work.policy,
+                            provenance,
+                            isBelieved: isBelieved
+                        )
                     )
                 case .message(let message):
                     let answered = Answered(message, reply.upstream, isBelieved: isBelieved)
@@ -83,6 +93,7 @@ package final class UpstreamStage {
     /// A query and the limits of its work.
     private struct Work {
         let query: Query
+        let policy: TTLPolicy
         let deadline: Instant
         let trace: Trace?
 
@@ -149,7 +160,7 @@ package final class UpstreamStage {
         target.name = chain.end
         guard chain.end != queried, answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(target)
-        else { return completion(resolution(answered, query)) }
+        else { return completion(resolution(answered, work)) }
         guard let pending = PendingAlias(answered, chain, query) else {
             return completion(.failure(query, .other, "too many records with the CNAME records"))
         }
@@ -204,15 +215,15 @@ package final class UpstreamStage {
         }
     }
 
-    private func resolution(_ answered: Answered, _ query: Query) -> Resolution {
+    private func resolution(_ answered: Answered, _ work: Work) -> Resolution {
         (try? Resolution(
             answered.message,
-            to: query,
-            policy,
+            to: work.query,
+            work.policy,
             provenance(of: answered.upstream),
             isBelieved: answered.isBelieved
         ))
-            ?? .failure(query, .other, "the answer does not fit a message")
+            ?? .failure(work.query, .other, "the answer does not fit a message")
     }
 
     private func provenance(of server: any Forwarding) -> Provenance {

@@ -18,6 +18,10 @@ package final class VendorStage {
     /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
+    /// Vendors that lately had an address for a name, with its TTL in seconds: an empty reply for
+    /// the other family is then NODATA.
+    private var knownNames = RecentNames<(vendor: String, ttl: UInt32)>(limit: 4_096)
+
     /// Counters.
     package var numbers: VendorStageNumbers { statistics.vendors }
 
@@ -95,7 +99,12 @@ package final class VendorStage {
     func join(_ query: Query, _ match: RouteTable.Match, of client: ClientNetwork) {
         let families = query.question.families
         for vendor in match.route.vendors {
-            vendor.join(query.question.name, families, of: client)
+            vendor.join(
+                query.question.name,
+                families,
+                parameters: match.route.options.parameters,
+                of: client
+            )
         }
     }
 
@@ -125,6 +134,8 @@ package final class VendorStage {
             name,
             families,
             route: route,
+            choice: match.route.options.families,
+            parameters: match.route.options.parameters,
             deadline: deadline,
             trace: trace,
             cancellation: cancellation
@@ -174,6 +185,7 @@ package final class VendorStage {
     /// Removes all names for which vendors had no address.
     package func forget() {
         knownEmpty.removeAll()
+        knownNames.removeAll()
     }
 
     /// Changes the source of the fallback's answer, so that cache hits on it count as avoided calls
@@ -198,7 +210,13 @@ package final class VendorStage {
         let answerer = Provenance(source: .vendor, origin: origin(reply.server, of: vendor))
         var provenance = answerer
         provenance.wasMerged = reply.wasMerged
-        var judgement = VendorReplyPolicy(reply.answer, to: question, match, policy, provenance)
+        var judgement = VendorReplyPolicy(
+            reply.answer,
+            to: question,
+            match,
+            policy.of(match),
+            provenance
+        )
         // The query that started the call counts dropped addresses and returns the siblings.
         if reply.wasMerged {
             judgement.siblings = []
@@ -207,7 +225,7 @@ package final class VendorStage {
                 statistics.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
             }
         }
-        if judgement.isNothing, vendor.facts.pairsFamilies {
+        if judgement.isNothing, reply.families == .both {
             // For a while the other family of the name is answered without a call.
             knownEmpty.insert(
                 answerer,
@@ -215,10 +233,43 @@ package final class VendorStage {
                 until: clocks.now() + .seconds(policy.negative.lowerBound)
             )
         }
-        guard let resolution = judgement.resolution else {
+        note(reply.answer, of: vendor, question.name)
+        guard
+            let resolution = judgement.resolution
+                ?? noData(question, reply, vendor, match, provenance)
+        else {
             return .empty(provenance, siblings: judgement.siblings)
         }
         return .answered(ResolvedAnswer(resolution, siblings: judgement.siblings))
+    }
+
+    /// Records that a vendor has an address for a name.
+    private func note(_ answer: VendorAnswer, of vendor: VendorClient, _ name: Name) {
+        let sets = [answer.v4, answer.v6].compactMap(\.self)
+        guard let set = sets.first(where: { !$0.addresses.isEmpty }) else { return }
+        let until = clocks.now() + .seconds(Int64(max(set.ttl, policy.negative.upperBound)))
+        knownNames.insert((vendor.name, set.ttl), of: name, until: until)
+    }
+
+    /// Returns NODATA for a family that was requested alone, if the vendor has the other family.
+    private func noData(
+        _ question: Question,
+        _ reply: VendorReply,
+        _ vendor: VendorClient,
+        _ match: RouteTable.Match,
+        _ provenance: Provenance
+    ) -> Resolution? {
+        guard reply.families != .both, vendor.facts.pairsFamilies, reply.answer.isEmpty,
+            reply.answer.dropped == 0,
+            let known = knownNames.value(of: question.name, now: clocks.now()),
+            known.vendor == vendor.name
+        else { return nil }
+        return .noData(
+            question,
+            zone: match.domain,
+            seconds: policy.clamp(known.ttl, to: policy.negative),
+            provenance: provenance
+        )
     }
 
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {

@@ -126,6 +126,7 @@ enum StatsText {
                     + connections(vendor.connectionsOpened, vendor.connectionsReused)
                     + breakdown("addresses dropped", vendor.dropped ?? [:])
                     + (vendor.budget.map { [VendorText.budget($0)] } ?? [])
+                    + (vendor.units.map { [VendorText.units($0, vendor.cost)] } ?? [])
             )
         }
         return table.text(palette)

@@ -119,6 +119,7 @@ enum StatusText {
         var notes: [String] = []
         if let rest = vendor.rest { notes.append(VendorText.rest(rest, of: vendor.name)) }
         if let budget = vendor.budget { notes.append(VendorText.budget(budget)) }
+        if let units = vendor.units { notes.append(VendorText.units(units, vendor.cost)) }
         if vendor.connectionsOpened > 0 {
             notes.append(
                 "connections: \(Units.count(vendor.connectionsOpened)) new,"

@@ -21,10 +21,34 @@ enum VendorText {
             case .spent: ", \(Units.count(budget.beyond)) not made"
             case .exceeded: ", \(Units.count(budget.beyond)) made over budget"
             }
-        return
-            "budget: \(Units.count(budget.spentToday)) of \(Units.count(budget.callsPerDay)) calls"
-            + " today (\(Units.percent(budget.spentToday, of: budget.callsPerDay)))\(beyond);"
-            + " the day ends in \(Units.seconds(budget.dayEndsSeconds))"
+        if let problem = budget.problem { return "budget: \(problem)\(beyond)" }
+        let limits: [(used: UInt64?, limit: UInt64?, what: String)] = [
+            (budget.spentToday, budget.callsPerDay, "calls today"),
+            (budget.unitsToday, budget.unitsPerDay, "units today"),
+            (budget.unitsThisMonth, budget.unitsPerMonth, "units this month"),
+        ]
+        let uses = limits.compactMap { used, limit, what in
+            limit.map { limit in
+                "\(Units.count(used ?? 0)) of \(Units.count(limit)) \(what)"
+                    + " (\(Units.percent(used ?? 0, of: limit)))"
+            }
+        }
+        return "budget: " + uses.joined(separator: ", ") + beyond
+            + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
+    }
+
+    /// Returns the units and the cost of a vendor, for example `units: 100 to 120, 4,000 today`.
+    static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
+        let bounds =
+            units.atLeast == units.atMost
+            ? Units.count(units.atMost)
+            : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
+        guard let today = units.today, let month = units.month else {
+            return "units: \(bounds); usage unknown: damaged state file"
+        }
+        let money = cost.map { ", \($0.amount) \($0.currency)" } ?? ""
+        return "units: \(bounds), \(Units.count(today)) today,"
+            + " \(Units.count(month)) this month\(money)"
     }
 
     static func refresh(_ refresh: AddressRefresh) -> String {

@@ -57,6 +57,7 @@ private enum VarlinkOracle {
         try judge(call, as: LookupRequest.self)
         try judge(call, as: LogLevelRequest.self)
         try judge(call, as: RoutesRequest.self)
+        try judge(call, as: BillRequest.self)
         if let request = try judge(call, as: PauseRequest.self) { _ = try? request.subject() }
         try judge(call, as: WatchRequest.self)
         if let request = try judge(call, as: FlushRequest.self) { _ = try? request.scope() }

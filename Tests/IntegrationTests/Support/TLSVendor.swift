@@ -144,6 +144,7 @@ extension TLSVendor {
                 certificate: [name.hasPrefix("2") ? "IP:\(name)" : "DNS:\(name)"],
                 host: name,
                 channel: channel,
+                calls: 2,
                 settings: """
                     kind: alibaba
                     account: 100000

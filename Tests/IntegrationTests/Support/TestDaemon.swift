@@ -45,7 +45,8 @@ final class TestDaemon: Sendable {
             ? try Child(
                 line[0],
                 Array(line.dropFirst()),
-                environment: environment,
+                environment: ["STATE_DIRECTORY": scratch.path]
+                    .merging(environment) { $1 },
                 in: namespace
             )
             : try Child(Product.daemon, ["--config", file], passing: sockets)

@@ -56,12 +56,14 @@ final class ResolverHarness {
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
         configure: (inout VendorClient.Settings) -> Void = { _ in },
+        options: (inout Route.Options) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
     ) throws {
         self.accounts = accounts
         self.upstream = upstream
         cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
         var settings = VendorClient.Settings()
+        settings.families = .both
         configure(&settings)
         vendors = try accounts.map { [world] account in
             VendorClient(
@@ -73,6 +75,8 @@ final class ResolverHarness {
                 clocks: world.clocks
             )
         }
+        var routeOptions = Route.Options()
+        options(&routeOptions)
         var table = RouteTable()
         if let make {
             make(&table)
@@ -84,7 +88,8 @@ final class ResolverHarness {
                     upstreams: nil,
                     fallsBack: fallsBack,
                     allowsPrivateAnswers: allowsPrivateAnswers,
-                    servesStale: servesStale
+                    servesStale: servesStale,
+                    options: routeOptions
                 ),
                 for: [.suffix("example.com")],
                 except: []

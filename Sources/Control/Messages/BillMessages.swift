@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Arguments of `Bill`.
+package struct BillRequest: CallParameters, Equatable {
+    /// True for the cost of the month instead of the day.
+    package var month: Bool?
+
+    /// Vendor whose counts of the day and the month are set to 0 first; nil for none.
+    package var reset: String?
+
+    /// Creates the request.
+    package init(month: Bool? = nil, reset: String? = nil) {
+        self.month = month
+        self.reset = reset
+    }
+
+    /// Arguments.
+    package enum CodingKeys: CodingKey, CaseIterable { case month, reset }
+}
+
+/// Reply to `Bill`.
+package struct BillReply: Codable, Sendable, Equatable {
+    /// Period of the costs: `day` or `month` (UTC).
+    package var period: String
+
+    /// Bills in the order of the settings.
+    package var vendors: [VendorBill]
+
+    /// Settings that cost less.
+    package var advice: [BillAdvice]
+
+    /// Creates the reply.
+    package init(period: String, vendors: [VendorBill], advice: [BillAdvice]) {
+        self.period = period
+        self.vendors = vendors
+        self.advice = advice
+    }
+}
+
+/// Bill of one vendor.
+package struct VendorBill: Codable, Sendable, Equatable {
+    /// Name in the settings.
+    package var name: String
+
+    /// Billed units.
+    package var units: BilledUnits
+
+    /// Cost of the period, after the free units; nil if the price is unknown.
+    package var cost: BilledCost?
+
+    /// Rules of the bill.
+    package var rules: BillRules
+
+    /// Units that were not needed since the start or the reset of the counters, by reason, as
+    /// `avoided` in `Stats`.
+    package var saved: Counts = [:]
+
+    /// Upper bounds of the units by route, since the start or the reset of the counters.
+    package var routes: [RouteCost] = []
+
+    /// Names with the most billable calls.
+    package var names: [NameCost] = []
+
+    /// Reason why the counts are unknown or are lost at a restart; nil if there is none.
+    package var problem: String?
+
+    /// Creates a bill.
+    package init(name: String, units: BilledUnits, rules: BillRules) {
+        self.name = name
+        self.units = units
+        self.rules = rules
+    }
+}
+
+/// Rules by which a vendor counts units.
+package struct BillRules: Codable, Sendable, Equatable {
+    /// Billed item: `request`, `name`, or `family` for each family of a name.
+    package var item: String
+
+    /// Units of one item.
+    package var weight: UInt64
+
+    /// False if the vendor does not publish its unit.
+    package var known: Bool
+
+    /// Free units per calendar month (UTC).
+    package var freePerMonth: UInt64
+
+    /// Price of 10,000 units; nil if unknown.
+    package var price: BilledCost?
+
+    /// Page with the rules; nil if they are assumptions.
+    package var page: String?
+
+    /// Day on which the page was read (ISO 8601).
+    package var readOn: String?
+
+    /// Creates rules without price and page.
+    package init(item: String, weight: UInt64, known: Bool, freePerMonth: UInt64) {
+        self.item = item
+        self.weight = weight
+        self.known = known
+        self.freePerMonth = freePerMonth
+    }
+}
+
+/// Change of the settings that costs less.
+package struct BillAdvice: Codable, Sendable, Equatable {
+    /// Vendor whose bill changes.
+    package var vendor: String
+
+    /// Options to set.
+    package var setting: String
+
+    /// Units per day with these options, at the present rate.
+    package var unitsPerDay: UInt64
+
+    /// Change of the units; negative if they decrease.
+    package var changePercent: Int
+
+    /// Disadvantages.
+    package var givesUp: String
+
+    /// Creates an advice.
+    package init(
+        vendor: String,
+        setting: String,
+        unitsPerDay: UInt64,
+        changePercent: Int,
+        givesUp: String
+    ) {
+        self.vendor = vendor
+        self.setting = setting
+        self.unitsPerDay = unitsPerDay
+        self.changePercent = changePercent
+        self.givesUp = givesUp
+    }
+}

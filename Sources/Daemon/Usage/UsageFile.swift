@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
+internal import Net
+
+/// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
+///
+/// The file is text: a header, a line for each vendor (`DAY CALLS UNITS UNITS-OF-MONTH NAME`) and a
+/// checksum.
+///
+/// A damaged file counts as spent for every vendor until ``reset(_:today:)``. If the file cannot be
+/// opened, the counts are in memory, and ``problem`` has the reason.
+@ServiceLoop
+final class UsageFile: UsageStore {
+    private let file: SharedFile
+
+    /// Counts while the file cannot be opened.
+    private let memory = UsageMemory()
+
+    private(set) var problem: String?
+
+    private nonisolated static let header = "httpdnsd usage 1"
+
+    /// Days after which the line of an unused vendor is removed.
+    private nonisolated static let longestAge: Int64 = 62
+
+    /// Creates the storage in a directory, which is created on first use.
+    nonisolated init(directory: String) { file = SharedFile(directory + "/usage.state") }
+
+    func update(
+        _ vendor: String,
+        today: Int64,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord? {
+        var result: UsageRecord?
+        do throws(SharedFile.Fault) {
+            try file.change { octets in
+                guard var records = Self.records(octets) else { return nil }
+                var record = records[vendor] ?? UsageRecord(day: today)
+                record.move(to: today)
+                let isChanged = change(&record) || record.day != records[vendor]?.day
+                result = record
+                records[vendor] = record
+                return isChanged ? Self.octets(records, today: today) : nil
+            }
+            problem = result == nil ? "usage unknown: damaged state file \(file.path)" : nil
+        } catch {
+            switch error {
+            case .unavailable(let why):
+                problem = "usage is not stored: \(why)"
+                return memory.update(vendor, today: today, change)
+            case .failed(let why):
+                problem = "usage unknown: \(why)"
+                return nil
+            }
+        }
+        return result
+    }
+
+    func reset(_ vendor: String, today: Int64) throws(UsageStoreError) {
+        do throws(SharedFile.Fault) {
+            try file.change { octets in
+                // Of a damaged file, the counts of the other vendors are lost, too.
+                var records = Self.records(octets) ?? [:]
+                records[vendor] = UsageRecord(day: today)
+                return Self.octets(records, today: today)
+            }
+            problem = nil
+        } catch {
+            switch error {
+            case .unavailable: memory.reset(vendor, today: today)
+            case .failed(let why): throw UsageStoreError(why)
+            }
+        }
+    }
+}
+
+// MARK: - Text
+
+extension UsageFile {
+    /// Returns the content of the file, without vendors that were not used for a while.
+    nonisolated static func octets(_ records: [String: UsageRecord], today: Int64) -> [UInt8] {
+        let records = records.filter { today - $0.value.day < longestAge }
+        var text = header + "\n"
+        for (vendor, record) in records.sorted(by: { $0.key < $1.key }) {
+            text += "\(record.day) \(record.callsToday) \(record.unitsToday)"
+            text += " \(record.unitsThisMonth) \(vendor)\n"
+        }
+        return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
+    }
+
+    /// Parses the content of the file; nil if it is damaged.
+    ///
+    /// An empty file has no records.
+    nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
+        guard !octets.isEmpty else { return [:] }
+        guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
+            return nil
+        }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        guard let last = lines.popLast(), lines.first == header[...] else { return nil }
+        let body = lines.map { $0 + "\n" }.joined()
+        guard last == "checksum \(checksum(body.utf8))" else { return nil }
+        var records: [String: UsageRecord] = [:]
+        for line in lines.dropFirst() {
+            let fields = line.split(separator: " ", maxSplits: 4)
+            guard fields.count == 5, let day = Int64(fields[0]), let calls = UInt64(fields[1]),
+                let units = UInt64(fields[2]), let month = UInt64(fields[3])
+            else { return nil }
+            records[String(fields[4])] = UsageRecord(
+                day: day,
+                calls: calls,
+                units: units,
+                unitsThisMonth: month
+            )
+        }
+        return records
+    }
+
+    /// FNV-1a with 64 bits: detects a torn write and an edited file, not an attacker.
+    private nonisolated static func checksum(_ octets: some Sequence<UInt8>) -> String {
+        let hash = octets.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+        }
+        return String(hash, radix: 16)
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Rules by which a vendor counts billed units, and the price of a unit.
+///
+/// The default values are those of the vendor's price page, read on the date of ``page``. They were
+/// not compared with an invoice. The option `price` of a vendor replaces them.
+package struct PriceModel: Sendable, Hashable {
+    /// Item of which each costs ``weight`` units.
+    package enum Item: String, Sendable, Hashable {
+        /// HTTP request, with any number of names.
+        case request
+
+        /// Name in a request, with one or both families.
+        case name
+
+        /// Name and address family with at least one address in the reply.
+        case family
+    }
+
+    package var item: Item
+
+    /// Units of one item; 0 if the vendor is free.
+    package var weight: UInt64
+
+    /// True if the page states that an item without addresses is free; false if it is unknown.
+    package var emptyIsFree: Bool
+
+    /// False if the vendor does not publish its unit: ``item`` is then an assumption.
+    package var isUnitKnown: Bool
+
+    /// Units per calendar month (UTC) that are free.
+    package var freePerMonth: UInt64
+
+    /// Price of the other units; nil if unknown.
+    package var price: Price?
+
+    /// Page with these rules; nil if the rules are from the settings or are assumptions.
+    package var page: Page?
+
+    /// Price of 10,000 units.
+    package struct Price: Sendable, Hashable {
+        package var amount: Double
+
+        /// ISO 4217 code, for example `CNY`.
+        package var currency: String
+
+        package init(per10000 amount: Double, _ currency: String) {
+            self.amount = amount
+            self.currency = currency
+        }
+    }
+
+    /// Public page of a vendor.
+    package struct Page: Sendable, Hashable {
+        package var address: String
+
+        /// Day on which the page was read (ISO 8601).
+        package var readOn: String
+
+        package init(_ address: String, readOn: String) {
+            self.address = address
+            self.readOn = readOn
+        }
+    }
+
+    package init(
+        _ item: Item,
+        weight: UInt64 = 1,
+        emptyIsFree: Bool = false,
+        isUnitKnown: Bool = true,
+        freePerMonth: UInt64 = 0,
+        price: Price? = nil,
+        page: Page? = nil
+    ) {
+        self.item = item
+        self.weight = weight
+        self.emptyIsFree = emptyIsFree
+        self.isUnitKnown = isUnitKnown
+        self.freePerMonth = freePerMonth
+        self.price = price
+        self.page = page
+    }
+
+    /// A request costs one unit; the vendor does not publish its unit.
+    package static let unknown = PriceModel(.request, isUnitKnown: false)
+
+    /// True if a second family in a request costs nothing.
+    package var pairsForFree: Bool { item != .family || weight == 0 }
+
+    /// Returns the price of the units of one month; nil if it is unknown.
+    package func cost(ofMonth units: UInt64) -> Price? {
+        guard let price else { return nil }
+        let billed = units - min(units, freePerMonth)
+        return Price(per10000: Double(billed) / 10_000 * price.amount, price.currency)
+    }
+}
+
+// MARK: - Units of requests
+
+extension PriceModel {
+    /// Fate of a request, as far as it concerns the bill.
+    package enum Fate: Sendable {
+        /// Not sent, or refused: free.
+        case free
+
+        /// Sent; no reply, or a reply that cannot be understood: billed or not.
+        case unknown
+
+        /// A reply with one answer for each name.
+        case answered([VendorAnswer])
+    }
+
+    /// Returns the largest number of units of a request, for each name in order.
+    package func maximum(_ query: VendorQuery) -> [UInt64] {
+        switch item {
+        case .request:
+            // The first name carries the cost of the request.
+            query.names.indices.map { $0 == 0 ? weight : 0 }
+        case .name: query.names.map { _ in weight }
+        case .family: query.names.map { _ in weight * query.families.count }
+        }
+    }
+
+    /// Returns the units of a request, for each name in order.
+    ///
+    /// An address that the client drops as unusable was billed.
+    package func units(of query: VendorQuery, _ fate: Fate) -> [UnitRange] {
+        let maximum = maximum(query)
+        switch fate {
+        case .free: return maximum.map { _ in .zero }
+        case .unknown: return maximum.map { UnitRange(atLeast: 0, atMost: $0) }
+        case .answered(let answers):
+            let isEmpty = !answers.contains { $0.hadAddresses(of: query.families) > 0 }
+            return zip(query.names, maximum).enumerated().map { index, each in
+                let answer = answers.indices.contains(index) ? answers[index] : nil
+                let families = answer?.hadAddresses(of: query.families) ?? 0
+                let known: UInt64 =
+                    switch item {
+                    case .request: isEmpty ? 0 : each.1
+                    case .name: families > 0 ? each.1 : 0
+                    case .family: weight * families
+                    }
+                return UnitRange(atLeast: known, atMost: emptyIsFree ? known : each.1)
+            }
+        }
+    }
+}
+
+extension Families {
+    fileprivate var count: UInt64 { self == .both ? 2 : 1 }
+}
+
+extension VendorAnswer {
+    /// Returns the number of requested families for which the reply had addresses.
+    fileprivate func hadAddresses(of families: Families) -> UInt64 {
+        [families.includesV4 ? v4 : nil, families.includesV6 ? v6 : nil]
+            .reduce(0) {
+                $0 + ($1.map { !$0.addresses.isEmpty || $0.dropped > 0 } ?? false ? 1 : 0)
+            }
+    }
+}

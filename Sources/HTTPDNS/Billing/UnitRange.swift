@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bounds of the units that a vendor bills for some requests.
+///
+/// The bounds differ if it is unknown whether the vendor bills a request: one without a reply, or
+/// one whose reply has no address.
+package struct UnitRange: Sendable, Hashable {
+    package var atLeast: UInt64
+    package var atMost: UInt64
+
+    package static let zero = UnitRange(atLeast: 0, atMost: 0)
+
+    package init(atLeast: UInt64, atMost: UInt64) {
+        self.atLeast = atLeast
+        self.atMost = atMost
+    }
+
+    /// Creates the range of a known number of units.
+    package init(_ units: UInt64) { self.init(atLeast: units, atMost: units) }
+
+    package static func + (left: UnitRange, right: UnitRange) -> UnitRange {
+        UnitRange(atLeast: left.atLeast + right.atLeast, atMost: left.atMost + right.atMost)
+    }
+
+    package static func += (left: inout UnitRange, right: UnitRange) { left = left + right }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Net
+
+/// Calls and units of one vendor in the current UTC day and month.
+///
+/// The counts restart when the day or the month moves forward. If the clock is set back, they
+/// continue: a wrong clock must not give a second budget.
+package struct UsageRecord: Sendable, Hashable {
+    /// Days since 1970-01-01 (UTC).
+    package private(set) var day: Int64
+
+    package var callsToday: UInt64 = 0
+    package var unitsToday: UInt64 = 0
+    package var unitsThisMonth: UInt64 = 0
+
+    /// Creates a record without use.
+    package init(day: Int64) { self.day = day }
+
+    package init(day: Int64, calls: UInt64, units: UInt64, unitsThisMonth: UInt64) {
+        self.day = day
+        callsToday = calls
+        unitsToday = units
+        self.unitsThisMonth = unitsThisMonth
+    }
+
+    /// Changes the day of the record; clears the counts of a past day and month.
+    package mutating func move(to today: Int64) {
+        if today > day {
+            (callsToday, unitsToday) = (0, 0)
+            if Self.month(of: today) > Self.month(of: day) { unitsThisMonth = 0 }
+        }
+        day = today
+    }
+
+    /// Adds use of the record's day.
+    package mutating func add(_ amount: UsageAmount) {
+        callsToday += amount.calls
+        unitsToday += amount.units
+        unitsThisMonth += amount.units
+    }
+
+    /// Removes use that was added on the record's day.
+    package mutating func remove(_ amount: UsageAmount) {
+        callsToday -= min(callsToday, amount.calls)
+        unitsToday -= min(unitsToday, amount.units)
+        unitsThisMonth -= min(unitsThisMonth, amount.units)
+    }
+
+    /// Length of a UTC day in Unix time, which has no leap seconds.
+    package static let secondsADay: Int64 = 86_400
+
+    /// Returns the day of a time in seconds since 1970.
+    package static func day(_ wallSeconds: Int64) -> Int64 {
+        (wallSeconds - (wallSeconds % secondsADay + secondsADay) % secondsADay) / secondsADay
+    }
+
+    /// Returns the number of the month of a day: twelve times the year, plus 0 to 11.
+    ///
+    /// Gregorian calendar, counted in years that begin in March, so that the leap day is the last
+    /// day of a year.
+    package static func month(of day: Int64) -> Int64 {
+        let sinceMarch0000 = day + 719_468
+        let era = (sinceMarch0000 >= 0 ? sinceMarch0000 : sinceMarch0000 - 146_096) / 146_097
+        let dayOfEra = sinceMarch0000 - era * 146_097
+        let leaps = dayOfEra / 1_460 - dayOfEra / 36_524 + dayOfEra / 146_096
+        let yearOfEra = (dayOfEra - leaps) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        return (yearOfEra + era * 400) * 12 + monthFromMarch + 2
+    }
+}
+
+/// Calls and units.
+package struct UsageAmount: Sendable, Hashable {
+    package var calls: UInt64
+    package var units: UInt64
+
+    package static let none = UsageAmount(calls: 0, units: 0)
+
+    package init(calls: UInt64, units: UInt64) {
+        self.calls = calls
+        self.units = units
+    }
+}
+
+/// Storage of ``UsageRecord`` by vendor, shared by all processes that use the account.
+package protocol UsageStore: AnyObject, Sendable {
+    /// Changes the record of `vendor`, excluding other processes.
+    ///
+    /// - Parameters:
+    ///   - today: the current day; the record has moved to it.
+    ///   - change: returns false if it only reads the record.
+    /// - Returns: the record after the change; nil if the stored record is unknown.
+    @ServiceLoop
+    func update(
+        _ vendor: String,
+        today: Int64,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord?
+
+    /// Reason why the latest record was unknown, or is not shared; nil if there was none.
+    @ServiceLoop
+    var problem: String? { get }
+
+    /// Replaces the record of `vendor` by one without use, also if it is damaged.
+    ///
+    /// - Throws: `UsageStoreError` if the storage cannot be written.
+    @ServiceLoop
+    func reset(_ vendor: String, today: Int64) throws(UsageStoreError)
+}
+
+/// Failure to write the storage.
+package struct UsageStoreError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// Storage in memory, for a client without a file.
+@ServiceLoop
+package final class UsageMemory: UsageStore {
+    private var records: [String: UsageRecord] = [:]
+
+    package let problem: String? = nil
+
+    package nonisolated init() {}
+
+    package func update(
+        _ vendor: String,
+        today: Int64,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord? {
+        var record = records[vendor] ?? UsageRecord(day: today)
+        record.move(to: today)
+        _ = change(&record)
+        records[vendor] = record
+        return record
+    }
+
+    package func reset(_ vendor: String, today: Int64) {
+        records[vendor] = UsageRecord(day: today)
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Choice of the address families of a call, as in the setting `families`.
+package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
+    /// Both if that costs no more, or if clients want both; else the wanted family.
+    case automatic = "auto"
+
+    /// Both, whatever they cost.
+    case both
+
+    /// IPv4; IPv6 only if a client wants it.
+    case v4
+
+    /// IPv6; IPv4 only if a client wants it.
+    case v6
+}
+
+/// Names for which clients lately wanted each address family.
+///
+/// The memory is bounded: of names that were not wanted for a while, the oldest are forgotten.
+struct FamilyDemand: Sendable {
+    /// Time of the latest query for each family.
+    private struct Demand: Sendable {
+        var v4: Instant?
+        var v6: Instant?
+    }
+
+    private let limit: Int
+
+    /// Names since the latest rotation, and before it; at most `limit` of each.
+    private var recent: [Name: Demand] = [:]
+    private var older: [Name: Demand] = [:]
+
+    init(limit: Int = ClientLimits.countedNames) {
+        self.limit = limit
+    }
+
+    /// Records that a client wants a family of `name`.
+    mutating func note(_ name: Name, _ families: Families, now: Instant) {
+        var demand = recent[name] ?? older[name] ?? Demand()
+        if families.includesV4 { demand.v4 = now }
+        if families.includesV6 { demand.v6 = now }
+        if recent[name] == nil, recent.count >= limit {
+            older = recent
+            recent = [:]
+        }
+        recent[name] = demand
+    }
+
+    /// Share of the names for which clients wanted both families, 0 to 1; 1 without names.
+    var shareOfBoth: Double {
+        let all = older.merging(recent) { $1 }
+        let both = all.values.count { $0.v4 != nil && $0.v6 != nil }
+        return all.isEmpty ? 1 : Double(both) / Double(all.count)
+    }
+
+    /// Returns true if clients wanted the families of `name` within ``ClientLimits/demandMemory``.
+    func includes(_ name: Name, _ families: Families, now: Instant) -> Bool {
+        guard let demand = recent[name] ?? older[name] else { return false }
+        func isRecent(_ time: Instant?) -> Bool {
+            time.map { now - $0 < ClientLimits.demandMemory } ?? false
+        }
+        return (!families.includesV4 || isRecent(demand.v4))
+            && (!families.includesV6 || isRecent(demand.v6))
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+// MARK: - Counting
+
+extension VendorClient {
+    /// Charges a request before it is sent.
+    ///
+    /// - Returns: nil for a free request.
+    /// - Throws: `pace`, `budget`, or the same of the client, if it must not be sent.
+    func pay(_ question: some VendorRequest) throws(VendorError) -> Budget.Receipt? {
+        guard let query = question.query else { return nil }
+        let now = clocks.now()
+        if question.isPaced, let error = excessRate(of: question.client, now) { throw error }
+        if let error = spentBudget(of: question.client, now) { throw error }
+        let wallSeconds = clocks.wallSeconds()
+        let receipt = budget.spend(
+            units: price.maximum(query).reduce(0, +),
+            by: question.client,
+            wallSeconds: wallSeconds
+        )
+        tellOfBudget(wallSeconds)
+        guard let receipt else { throw .budget }
+        pace.spend(by: question.client, now: now)
+        counters.tries += 1
+        update(question.server) { $0.tries += 1 }
+        return receipt
+    }
+
+    /// Reports an exhausted budget once a day.
+    private func tellOfBudget(_ wallSeconds: Int64) {
+        guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
+        observer?(.budgetSpent(rule))
+    }
+
+    func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {
+        guard !question.charges.isEmpty else { return }
+        records[question.server]?.latency.note(reply.duration)
+        if reply.connectionReused {
+            counters.connectionsReused += 1
+        } else {
+            counters.connectionsOpened += 1
+        }
+    }
+
+    /// Books the cost of a finished request, and refunds what it did not cost.
+    func settle(
+        _ question: some VendorRequest,
+        _ receipt: Budget.Receipt,
+        _ fate: PriceModel.Fate,
+        mayBeBilled: Bool
+    ) {
+        guard let query = question.query else { return }
+        let units = price.units(of: query, fate)
+        let sum = units.reduce(.zero, +)
+        let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
+        budget.settle(receipt, actual: actual)
+        guard mayBeBilled else { return }
+        counters.units += sum
+        counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL
+        for (charge, units) in zip(question.charges, units) {
+            counters.unitsByRoute[charge.route, default: .zero] += units
+        }
+        guard facts.isBillable else { return }
+        counters.billable += 1
+        counters.billableNames += UInt64(question.charges.count)
+        for (charge, units) in zip(question.charges, units) {
+            costs.note(charge, units: units.atMost)
+            counters.billableByRoute[charge.route, default: 0] += 1
+        }
+    }
+
+    func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
+        counters.failuresByKind[error.kind, default: 0] += 1
+        // Cancelled and local failures do not count for the server.
+        guard error.verdict != .notTheServer else { return }
+        update(server) {
+            $0.failures += 1
+            $0.failuresInRow += 1
+            $0.lastError = error
+            $0.lastErrorAt = now
+        }
+    }
+
+    func note(_ change: EndpointPool.Change?, for trace: Trace? = nil) {
+        switch change {
+        case .switched: counters.switches += 1
+        case .returned: counters.returns += 1
+        case nil: return
+        }
+        trace?.note("\(name): \(pool.current) is now the current server")
+    }
+
+    private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
+        let record = records[server] ?? ServerRecord(server)
+        change(&record.statistics)
+        records[server] = record
+    }
+}
+
+extension PriceModel.Fate {
+    /// Ratio of the units that a name in constant use costs with ``ClientLimits/advisedTTL``.
+    fileprivate var shareAtAdvisedTTL: Double {
+        guard case .answered(let answers) = self else { return 1 }
+        let sets = answers.flatMap { [$0.v4, $0.v6] }.compactMap(\.self)
+        guard let ttl = sets.filter({ !$0.addresses.isEmpty }).map(\.ttl).min() else { return 1 }
+        return min(1, Double(max(1, ttl)) / Double(ClientLimits.advisedTTL.components.seconds))
+    }
+}
+
+extension VendorError {
+    /// Returns the effect of a failed request on the bill: only replies with status 200 are billed.
+    func fate(_ mayBeBilled: Bool) -> PriceModel.Fate {
+        if case .serverStatus(let status, _) = self, status != 200 { return .free }
+        return mayBeBilled ? .unknown : .free
+    }
+
+    /// Vendor's clock in seconds since 1970, if the error contains it.
+    var vendorSeconds: Int64? {
+        if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// Vendor parameters of a route; each replaces the parameter of the vendor's settings.
+///
+/// Queries with different parameters do not share a call. A class with a stored hash value, because
+/// each pending name has the parameters in its key, and routes share equal parameters.
+package final class RouteParameters: Sendable {
+    /// Client address to send; nil for that of the vendor's settings.
+    package let clientSubnet: IPAddress?
+
+    /// Alibaba's parameters with their full names `sdns-…`, sorted; nil for those of the vendor's
+    /// settings.
+    ///
+    /// Other vendors ignore them.
+    let sdns: [Alibaba.Parameter]?
+
+    private let hash: Int
+
+    /// Creates parameters; nil if there are none.
+    ///
+    /// - Parameter sdns: names without `sdns-`.
+    /// - Precondition: `Alibaba.init` accepts the parameters `sdns`.
+    package init?(clientSubnet: IPAddress? = nil, sdns: [String: String]? = nil) {
+        guard clientSubnet != nil || sdns != nil else { return nil }
+        self.clientSubnet = clientSubnet
+        self.sdns = sdns.map { sdns in
+            guard let parameters = try? Alibaba.checked(sdns) else {
+                preconditionFailure("the checks of the settings reject these parameters")
+            }
+            return parameters
+        }
+        var hasher = Hasher()
+        hasher.combine(clientSubnet)
+        hasher.combine(self.sdns)
+        hash = hasher.finalize()
+    }
+
+    /// The parameters as text, which is equal in all processes; different parameters have different
+    /// texts.
+    package var text: String {
+        let subnet = clientSubnet.map { "\($0)" } ?? ""
+        let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }
+        return subnet + (custom.map { ";" + $0 } ?? "")
+    }
+}
+
+extension RouteParameters: Hashable {
+    package static func == (one: RouteParameters, other: RouteParameters) -> Bool {
+        one === other
+            || one.hash == other.hash && one.clientSubnet == other.clientSubnet
+                && one.sdns == other.sdns
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Glibc
+
+/// Small file that several processes change in turn, each under `flock`.
+///
+/// One `pwrite` replaces the content. A process that is killed therefore leaves the old or the new
+/// content. The lock ends with its process.
+@ServiceLoop
+package final class SharedFile {
+    package let path: String
+
+    private var file: OwnedDescriptor?
+
+    /// Reason why the file was not changed.
+    package enum Fault: Error {
+        /// The file cannot be opened or created.
+        case unavailable(String)
+
+        /// The file is locked, too large, or cannot be read or written.
+        case failed(String)
+    }
+
+    /// Maximum size in octets.
+    package nonisolated static let largest = 64 << 10
+
+    /// Maximum number of attempts to lock the file: other processes hold the lock for microseconds.
+    private nonisolated static let attempts = 1_000
+
+    /// Creates the object; the file and its directory are created on first use, with mode 0600 and
+    /// 0700.
+    package nonisolated init(_ path: String) { self.path = path }
+
+    /// Replaces the content by the result of `change`; nil leaves the file unchanged.
+    ///
+    /// A new file is empty. The result has at most ``largest`` octets.
+    package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
+        let raw = try open()
+        try lock(raw)
+        defer { flock(raw, LOCK_UN) }
+        guard let octets = change(try read(raw)) else { return }
+        // SAFETY: pwrite reads the octets of the array, which lives during the call.
+        let count = unsafe octets.withUnsafeBytes {
+            unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
+        }
+        guard count == octets.count, ftruncate(raw, off_t(count)) == 0 else {
+            throw .failed("cannot write \(path): \(errorText(errno))")
+        }
+    }
+
+    /// Opens the file unless it is open; opens it again after it was removed.
+    private func open() throws(Fault) -> Int32 {
+        if let raw = file?.raw {
+            var status = stat()
+            // SAFETY: fstat writes the structure, which lives during the call.
+            if unsafe fstat(raw, &status) == 0, status.st_nlink > 0 { return raw }
+            file = nil
+        }
+        let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        // SAFETY: mkdir and open read the path as a C string, which Swift makes for the call.
+        if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
+            throw .unavailable("cannot create \(directory): \(errorText(errno))")
+        }
+        let raw = unsafe Glibc.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard raw >= 0 else { throw .unavailable("cannot open \(path): \(errorText(errno))") }
+        file = OwnedDescriptor(taking: raw)
+        return raw
+    }
+
+    private func lock(_ raw: Int32) throws(Fault) {
+        for _ in 0..<Self.attempts {
+            if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
+            sched_yield()
+        }
+        throw .failed("another process holds the lock of \(path)")
+    }
+
+    private func read(_ raw: Int32) throws(Fault) -> ArraySlice<UInt8> {
+        var octets = [UInt8](repeating: 0, count: Self.largest + 1)
+        // SAFETY: pread writes at most the octets of the buffer, which lives during the call.
+        let count = unsafe octets.withUnsafeMutableBytes {
+            unsafe pread(raw, $0.baseAddress, $0.count, 0)
+        }
+        guard count >= 0 else { throw .failed("cannot read \(path): \(errorText(errno))") }
+        return octets[..<count]
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// Text form of `bill`.
+enum BillText {
+    static func render(_ reply: BillReply, _ palette: Palette) -> String {
+        guard !reply.vendors.isEmpty else { return "no vendors configured\n" }
+        var text = vendors(reply, palette)
+        for vendor in reply.vendors {
+            let parts = [routes(vendor, palette), names(vendor, palette)].compactMap(\.self)
+            for part in parts { text += "\n" + part }
+        }
+        return text + "\n" + advice(reply.advice, palette)
+    }
+
+    private static func vendors(_ reply: BillReply, _ palette: Palette) -> String {
+        let period = reply.period == "month" ? "COST OF MONTH" : "COST OF DAY"
+        var table = Table(
+            "VENDOR",
+            ">UNITS TODAY",
+            ">UNITS THIS MONTH",
+            ">\(period)",
+            ">SINCE START"
+        )
+        for vendor in reply.vendors {
+            let units = vendor.units
+            table.add(
+                Table.Cell(vendor.name, .heading),
+                Table.Cell(units.today.map(Units.count) ?? "unknown"),
+                Table.Cell(units.month.map(Units.count) ?? "unknown"),
+                Table.Cell(vendor.cost.map { "\($0.amount) \($0.currency)" } ?? "unknown"),
+                Table.Cell(range(units)),
+                notes: [rules(vendor.rules)] + saved(vendor.saved)
+                    + (vendor.problem.map { [$0] } ?? [])
+            )
+        }
+        return table.text(palette)
+    }
+
+    private static func range(_ units: BilledUnits) -> String {
+        units.atLeast == units.atMost
+            ? Units.count(units.atMost)
+            : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
+    }
+
+    private static func rules(_ rules: BillRules) -> String {
+        let item =
+            switch rules.item {
+            case "request": "request"
+            case "name": "name in a request"
+            default: "name and address family with an address"
+            }
+        var text = "\(Units.count(rules.weight, "unit", "units")) per \(item)"
+        if rules.freePerMonth > 0 { text += ", \(Units.count(rules.freePerMonth)) a month free" }
+        if let price = rules.price { text += ", \(price.amount) \(price.currency) per 10,000" }
+        if let page = rules.page, let day = rules.readOn {
+            text += ", by the vendor's page of \(day): \(page)"
+        }
+        return rules.known ? text : "unit unknown: the vendor does not publish it; " + text
+    }
+
+    private static func saved(_ saved: Counts) -> [String] {
+        let parts = saved.filter { $0.value > 0 }.sorted { $0.key < $1.key }
+            .map { "\(Units.count($0.value)) \($0.key)" }
+        return parts.isEmpty ? [] : ["units saved: " + parts.joined(separator: ", ")]
+    }
+
+    private static func routes(_ vendor: VendorBill, _ palette: Palette) -> String? {
+        let routes = vendor.routes.filter { $0.names > 0 }
+        guard !routes.isEmpty else { return nil }
+        var table = Table("ROUTE", ">UNITS", ">SHARE")
+        for route in routes {
+            table.add(
+                Table.Cell(TopText.route(route.route, route.domain)),
+                Table.Cell(Units.count(route.units ?? 0)),
+                Table.Cell(Units.percent(route.units ?? 0, of: vendor.units.atMost))
+            )
+        }
+        return table.text(palette)
+    }
+
+    private static func names(_ vendor: VendorBill, _ palette: Palette) -> String? {
+        guard !vendor.names.isEmpty else { return nil }
+        var table = Table("NAME", ">UNITS", ">CALLS")
+        for name in vendor.names {
+            table.add(
+                Table.Cell(name.name),
+                Table.Cell(Units.count(name.units ?? 0)),
+                Table.Cell(Units.count(name.calls))
+            )
+        }
+        return table.text(palette)
+    }
+
+    private static func advice(_ advice: [BillAdvice], _ palette: Palette) -> String {
+        guard !advice.isEmpty else { return "No settings are known that cost less.\n" }
+        var table = Table("SETTING THAT COSTS LESS", "VENDOR", ">UNITS A DAY", ">CHANGE")
+        for entry in advice {
+            table.add(
+                Table.Cell(entry.setting, .heading),
+                Table.Cell(entry.vendor),
+                Table.Cell(Units.count(entry.unitsPerDay)),
+                Table.Cell("\(entry.changePercent) %"),
+                notes: ["gives up: \(entry.givesUp)"]
+            )
+        }
+        return table.text(palette)
+    }
+}

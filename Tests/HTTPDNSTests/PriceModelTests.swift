@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Billed units")
+struct PriceModelTests {
+    private let names = ["a.example.com", "b.example.com"].compactMap { try? Name($0) }
+    private let full = AddressSet(addresses: [.v4(IPv4Address(value: 0xC000_0201))], ttl: 60)
+    private let unusable = AddressSet(addresses: [], ttl: 60, dropped: 1)
+
+    private func answer(_ index: Int, v4: AddressSet?, v6: AddressSet? = nil) -> VendorAnswer {
+        VendorAnswer(name: names[index], v4: v4, v6: v6)
+    }
+
+    /// Returns the units of a request for both names and both families.
+    private func units(_ model: PriceModel, _ fate: PriceModel.Fate) -> [UnitRange] {
+        model.units(of: VendorQuery(names: names, families: .both), fate)
+    }
+
+    @Test("each family of a name with an address is billed, and an empty one is free")
+    func families() {
+        let model = PriceModel(.family, weight: 5, emptyIsFree: true)
+        let answers = [answer(0, v4: full, v6: full), answer(1, v4: full, v6: AddressSet.none)]
+        #expect(units(model, .answered(answers)) == [UnitRange(10), UnitRange(5)])
+        #expect(units(model, .answered([answer(0, v4: AddressSet.none)])) == [.zero, .zero])
+        #expect(model.maximum(VendorQuery(names: names, families: .both)) == [10, 10])
+        #expect(model.maximum(VendorQuery(names: names, families: .v4)) == [5, 5])
+    }
+
+    @Test("an address that is dropped as unusable was billed")
+    func dropped() {
+        let model = PriceModel(.family, weight: 3, emptyIsFree: true)
+        #expect(units(model, .answered([answer(0, v4: unusable)])) == [UnitRange(3), .zero])
+    }
+
+    @Test("an empty answer counts only in the upper bound if the page does not mention it")
+    func silentPage() {
+        let ofNames = PriceModel(.name, weight: 5)
+        let answers = [answer(0, v4: full), answer(1, v4: AddressSet.none)]
+        #expect(
+            units(ofNames, .answered(answers)) == [UnitRange(5), UnitRange(atLeast: 0, atMost: 5)]
+        )
+        let ofRequests = PriceModel(.request)
+        #expect(units(ofRequests, .answered(answers)) == [UnitRange(1), .zero])
+        let empty = [answer(0, v4: AddressSet.none), answer(1, v4: AddressSet.none)]
+        #expect(
+            units(ofRequests, .answered(empty)) == [UnitRange(atLeast: 0, atMost: 1), .zero]
+        )
+    }
+
+    @Test("a request without a reply counts only in the upper bound, a refused one not at all")
+    func fates() {
+        let model = PriceModel(.family, weight: 8, emptyIsFree: true)
+        let unknown = UnitRange(atLeast: 0, atMost: 16)
+        #expect(units(model, .unknown) == [unknown, unknown])
+        #expect(units(model, .free) == [.zero, .zero])
+    }
+
+    @Test("the free units of the month are not paid")
+    func cost() {
+        var model = PriceModel(
+            .request,
+            freePerMonth: 1_000,
+            price: PriceModel.Price(per10000: 0.04, "CNY")
+        )
+        #expect(model.cost(ofMonth: 900) == PriceModel.Price(per10000: 0, "CNY"))
+        #expect(model.cost(ofMonth: 251_000) == PriceModel.Price(per10000: 1, "CNY"))
+        model.price = nil
+        #expect(model.cost(ofMonth: 251_000) == nil)
+    }
+
+    @Test("months of the Gregorian calendar")
+    func months() {
+        // 2024-02-29, 2024-03-01, 2000-12-31, 2001-01-01, 1970-01-01, 1969-12-31.
+        let days: [(Int64, Int64)] = [
+            (19_782, 2024 * 12 + 1), (19_783, 2024 * 12 + 2), (11_322, 2000 * 12 + 11),
+            (11_323, 2001 * 12), (0, 1970 * 12), (-1, 1969 * 12 + 11),
+        ]
+        for (day, month) in days { #expect(UsageRecord.month(of: day) == month) }
+        #expect(UsageRecord.day(-1) == -1)
+        #expect(UsageRecord.day(86_399) == 0)
+    }
+}
+
+@Suite("Families of a call")
+struct FamilyChoiceTests {
+    let world = Simulation()
+
+    @Test("a vendor that bills each family is queried for the family that a client wants")
+    @ServiceLoop
+    func demand() throws {
+        let name = try Name("a.example.com")
+        func families(
+            _ price: PriceModel,
+            _ setting: FamilyChoice,
+            route: FamilyChoice? = nil
+        ) throws -> Families {
+            let client = try world.client {
+                $0.price = price
+                $0.families = setting
+            }
+            return client.families(name, wanted: .v6, route, now: world.now)
+        }
+        let perFamily = PriceModel(.family, emptyIsFree: true)
+        #expect(try families(perFamily, .automatic) == .v6)
+        #expect(try families(perFamily, .both) == .both)
+        #expect(try families(perFamily, .v4) == .v6, "a client wants it")
+        #expect(try families(perFamily, .both, route: .automatic) == .v6)
+        #expect(try families(PriceModel(.request), .automatic) == .both)
+        #expect(try families(PriceModel(.request), .v6) == .v6)
+    }
+
+    @Test("the demand for a family is forgotten after an hour, and the oldest names first")
+    func memory() throws {
+        var demand = FamilyDemand(limit: 2)
+        let start = Instant(nanoseconds: 0)
+        let names = try (0..<6).map { try Name("n\($0).example.com") }
+        demand.note(names[0], .v4, now: start)
+        #expect(!demand.includes(names[0], .both, now: start))
+        demand.note(names[0], .v6, now: start)
+        #expect(demand.includes(names[0], .both, now: start))
+        #expect(!demand.includes(names[0], .both, now: start + .seconds(3_600)))
+        for name in names[1...] { demand.note(name, .both, now: start) }
+        #expect(!demand.includes(names[0], .v4, now: start))
+        #expect(demand.includes(names[5], .both, now: start))
+    }
+}
