@@ -19,10 +19,20 @@ struct ClientQueue<Element> {
     /// The same queues in round-robin order, the next one to serve first.
     private var turns = FirstInFirstOut<Line>()
 
+    /// Queue in the middle of its turn, which is not in `turns`, and the elements left in the turn.
+    private var current: Line?
+    private var left = 0
+
     /// Queue that `append` used last, possibly empty: a client often sends many queries in a row.
     private var latest: Line?
 
     private(set) var count = 0
+
+    /// Elements that a client gets in one turn.
+    private let quantum: Int
+
+    /// Creates an empty queue in which a client gets `quantum` elements in one turn, at least 1.
+    init(quantum: Int = 1) { self.quantum = quantum }
 
     /// Sum of the weights of all elements.
     private(set) var weight = 0
@@ -61,15 +71,22 @@ struct ClientQueue<Element> {
 
     /// Removes the next element; `weighing` returns the weight with which it was added.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
-        guard let line = turns.pop(), let element = line.elements.pop() else { return nil }
+        guard let line = current ?? turns.pop(), let element = line.elements.pop() else {
+            return nil
+        }
+        left = (current == nil ? quantum : left) - 1
         let weight = weighing(element)
         count -= 1
         self.weight -= weight
         line.weight -= weight
         if line.elements.count == 0 {
             lines[line.client] = nil
-        } else {
+            current = nil
+        } else if left == 0 {
             turns.append(line)
+            current = nil
+        } else {
+            current = line
         }
         return element
     }

@@ -3,13 +3,16 @@ internal import DNSWire
 
 // Messages of rare forms, parsed with `Message` on the service loop.
 extension QueryHandler {
+    /// Maximum size in octets of a query of a rare form: parsing a message of 64 KiB takes over 1 ms.
+    private static let rareOctets = 4_096
+
     /// Returns the query in the plain form that `QueryValidation` accepts; nil if it is not a query.
     ///
     /// Other records, such as TSIG (RFC 8945), are removed.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
-        guard let message = try? Message(parsing: octets), message.questions.count == 1 else {
-            return nil
-        }
+        guard octets.count <= rareOctets, let message = try? Message(parsing: octets),
+            message.questions.count == 1
+        else { return nil }
         var header = Header()
         header.id = message.header.id
         header.recursionDesired = message.header.recursionDesired
@@ -31,7 +34,8 @@ extension QueryHandler {
     ///
     /// - Returns: nil if the message is not such a query, or if cookies are not used.
     static func cookieReply(_ octets: [UInt8], _ clientContext: ClientContext) -> [UInt8]? {
-        guard let terms = clientContext.cookies, let message = try? Message(parsing: octets),
+        guard octets.count <= rareOctets, let terms = clientContext.cookies,
+            let message = try? Message(parsing: octets),
             message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,
             message.additionals.isEmpty, let edns = message.edns, edns.version == 0,
             let client = edns.cookie?.client

@@ -15,9 +15,11 @@ package struct Miss: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Clients are served in round-robin order.  A client may queue only as many misses as there are
-/// free places left.  One client alone therefore fills at most half of the queue, and a flood
-/// leaves places for other clients.
+/// Misses of this machine and of other machines have a queue each, which are served in turn. In each
+/// queue, clients are served in round-robin order, up to 16 misses in a turn. So in a flood from
+/// forged addresses, each of which sends one query, a client that sends several does not get less
+/// than its part. A client may queue only as many misses as there are free places left. One client
+/// alone therefore fills at most half of a queue, and a flood leaves places for other clients.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -26,14 +28,20 @@ package final class MissQueue: Sendable {
     private let (refresh, handler): (@ServiceLoop (Query) -> Void, @ServiceLoop (Miss) -> Void)
 
     private struct Waiting {
-        var misses = ClientQueue<Miss>()
+        var misses = ClientQueue<Miss>(quantum: 16)
+
+        /// Misses of programs on this machine. Their addresses cannot be forged, so a flood from
+        /// forged addresses must not fill this queue.
+        var local = ClientQueue<Miss>(quantum: 16)
 
         /// Health check queries, which a flood must not delay.
         var own: [Miss] = []
 
         var refreshes: ArraySlice<Query> = []
 
-        var isEmpty: Bool { misses.count == 0 && own.isEmpty && refreshes.isEmpty }
+        var isEmpty: Bool {
+            misses.count == 0 && local.count == 0 && own.isEmpty && refreshes.isEmpty
+        }
 
         /// Removes the next refreshes.
         mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Query> {
@@ -45,37 +53,60 @@ package final class MissQueue: Sendable {
 
         /// Queues a miss; returns false if the queue is full or the client has reached its limit.
         mutating func add(_ miss: Miss) -> Bool {
+            miss.clientContext.address.isLoopback
+                ? Self.add(miss, to: &local, limit: MissQueue.localLimit)
+                : Self.add(miss, to: &misses, limit: MissQueue.limit)
+        }
+
+        private static func add(
+            _ miss: Miss,
+            to queue: inout ClientQueue<Miss>,
+            limit: Int
+        ) -> Bool {
             let octets = miss.datagram.octets.count
-            let free = MissQueue.limit - misses.count
-            let freeOctets = MissQueue.octets - misses.weight
+            let free = limit - queue.count
+            let freeOctets = limit * MissQueue.meanOctets - queue.weight
             let client = miss.clientContext.network(isProven: false)
-            return misses.append(miss, of: client, weight: octets) { count, weight in
+            return queue.append(miss, of: client, weight: octets) { count, weight in
                 count < free && weight + octets <= freeOctets
             }
         }
 
-        /// Removes the next misses, the daemon's own queries first.
+        /// Removes the next misses: the daemon's own queries, then those of this machine and of other
+        /// clients in turn.
         mutating func next(_ limit: Int) -> [Miss] {
             var next = own
             own = []
-            while next.count < limit,
-                let miss = misses.pop(weighing: { $0.datagram.octets.count })
-            {
-                next.append(miss)
+            while next.count < limit, local.count + misses.count > 0 {
+                for miss in [Self.pop(&local), Self.pop(&misses)] {
+                    if let miss { next.append(miss) }
+                }
             }
             return next
         }
+
+        private static func pop(_ queue: inout ClientQueue<Miss>) -> Miss? {
+            queue.pop(weighing: { $0.datagram.octets.count })
+        }
     }
 
-    /// Maximum number of queued misses: after a restart, one client alone may have thousands of
-    /// queries in a socket that systemd has held, and the snapshot is not loaded yet.
-    private static let limit = 16_384
+    /// Maximum number of queued misses of this machine.
+    ///
+    /// After a restart, one client alone may have thousands of queries in a socket that systemd has
+    /// held, and the snapshot is not loaded yet.
+    private static let localLimit = 16_384
+
+    /// Maximum number of queued misses of other machines.
+    private static let limit = 8_192
+
+    /// Maximum mean size in octets of the datagrams in a full queue.
+    private static let meanOctets = 128
 
     /// Maximum number of queued refreshes.
     private static let refreshLimit = 8_192
 
     /// Maximum number of octets of queued datagrams.
-    package static let octets = 2 << 20
+    package static let octets = (limit + localLimit) * meanOctets
 
     /// Maximum number of queued health check queries; one check sends fewer.
     private static let ownLimit = 256
