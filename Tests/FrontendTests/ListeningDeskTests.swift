@@ -70,6 +70,27 @@ struct ListeningDeskTests {
         #expect(message.additionals.isEmpty)
     }
 
+    @Test(arguments: [(100, RCode.noError), (5_000, .formErr)] as [(Int, RCode)])
+    @ServiceLoop
+    func `a query of an unusual form has at most 4 KiB`(
+        _ size: Int,
+        _ rcode: RCode
+    ) async throws {
+        let harness = ListenerHarness()
+        let octets = try query("www.example.com") { message in
+            message.additionals = [
+                Record(
+                    name: .root,
+                    type: .tsig,
+                    recordClass: .any,
+                    ttl: 0,
+                    data: .opaque(Array(repeating: 0, count: size))
+                )
+            ]
+        }
+        #expect(try await Self.reply(octets, at: harness, over: .tcp)?.rcode == rcode)
+    }
+
     @Test(arguments: [QueryTransport.udp, .tcp])
     @ServiceLoop
     func `AD is set for clients that request it, also with unusual options (RFC 6840 §5.8)`(
