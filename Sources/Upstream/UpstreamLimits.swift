@@ -110,7 +110,7 @@ package enum UpstreamLimits {
 
     /// Maximum number of client queries in flight to all HTTPS servers; see ``TransferShares``.
     ///
-    /// A server can fill 242 KiB of each with header lines (HPACK, RFC 7541 §7.3).
+    /// A server can make each of them use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
     /// Maximum number of abandoned queries per connection that may still be answered; more end it.

@@ -170,14 +170,14 @@ struct TLSTests {
     {
         let server = try FloodServer(.helloRequests)
         let client = try TLSClient(certificateFile: server.authorityFile)
-        await #expect(throws: TLSError.handshake("connection aborted")) {
+        await #expect(throws: TLSError.handshake("the server closed the connection")) {
             _ = try await client.connect(
                 to: server.address,
                 name: Certificates.name,
                 deadline: patience
             )
         }
-        #expect(server.octetsSent.load(ordering: .relaxed) < 64 << 20)
+        #expect(server.octetsSent < 64 << 20)
     }
 
     @ServiceLoop

@@ -152,8 +152,8 @@ final class LoopMeter {
         return Clock.threadTime - start
     }
 
-    /// Charges a call of libcurl that used `time` and ended `transfers`; returns false if the call
-    /// alone has exhausted the budget.
+    /// Charges a call of libcurl that used `time` and ended `transfers`; returns false if the budget
+    /// is exhausted.
     func charge(_ time: Duration, transfers: Int) -> Bool {
         guard time > .zero else { return true }
         budget.charge(

@@ -35,6 +35,7 @@ enum HandshakeLimit {
 
     /// Ends the connection: each further read, also of the handshake, reports its end.
     static func end(_ connection: OpaquePointer) {
+        // SAFETY: the connection is alive during the callback.
         unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)
     }
 }

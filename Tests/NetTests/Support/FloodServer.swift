@@ -24,7 +24,8 @@ final class FloodServer: Sendable {
     }
 
     /// Octets of HelloRequests that the server has sent instead of the handshake.
-    let octetsSent = Atomic(0)
+    var octetsSent: Int { sent.load(ordering: .relaxed) }
+    private let sent = Atomic(0)
 
     let address: SocketAddress
 
@@ -91,10 +92,10 @@ final class FloodServer: Sendable {
     private func sendHelloRequests(to client: Int32) {
         let record: [UInt8] = [22, 3, 3, 0, 4, 0, 0, 0, 0]
         let records = (0..<7000).flatMap { _ in record }
-        while octetsSent.load(ordering: .relaxed) < 512 << 20 {
+        while octetsSent < 512 << 20 {
             let count = send(client, records, records.count, Int32(MSG_NOSIGNAL))
             guard count == records.count else { return }
-            octetsSent.add(count, ordering: .relaxed)
+            sent.add(count, ordering: .relaxed)
         }
     }
 
