@@ -109,7 +109,9 @@ package enum UpstreamLimits {
     static let inFlight = 4_096
 
     /// Maximum number of client queries in flight to all HTTPS servers; see ``TransferShares``.
-    package static let transfers = 1_024
+    ///
+    /// A server can make each of them use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
+    package static let transfers = 256
 
     /// Maximum number of abandoned queries per connection that may still be answered; more end it.
     static let givenUp = 4_096

@@ -344,10 +344,29 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a server that sends HTTP 2 frames without end is cut off, and others are served`()
+    func `a server that sends HelloRequests instead of the handshake is disconnected`()
         async throws
     {
-        let server = try FloodServer(.unknownFrames)
+        let server = try FloodServer(.helloRequests)
+        var request = HTTPRequest(
+            url: "https://\(Certificates.name)/",
+            server: server.address
+        )
+        request.certificateFile = server.authorityFile
+        let error = await failure(of: request)
+        guard case .tls = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(server.octetsSent < 64 << 20)
+    }
+
+    @ServiceLoop
+    @Test(arguments: [FloodServer.Flood.unknownFrames, .unknownFramesAfterHelloRequest])
+    func `a server that sends HTTP 2 frames without end is cut off, and others are served`(
+        _ flood: FloodServer.Flood
+    ) async throws {
+        let server = try FloodServer(flood)
         var request = HTTPRequest(
             url: "https://\(Certificates.name)/",
             server: server.address

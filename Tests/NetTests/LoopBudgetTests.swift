@@ -8,28 +8,66 @@ import Testing
 struct LoopBudgetTests {
     private let start = Instant(nanoseconds: 0)
 
-    private func isAvailable(_ budget: LoopBudget, at now: Instant) -> Bool {
-        var budget = budget
-        return budget.isAvailable(at: now)
+    private func budget(charged time: Duration, ended: Int = 0) -> LoopBudget {
+        var budget = LoopBudget(at: start)
+        budget.charge(time, octets: 0, inFlight: 0, ended: ended, at: start)
+        return budget
     }
 
     @Test
-    func `reading without a reply exhausts the budget`() {
-        var budget = LoopBudget(at: start)
-        budget.charge(.milliseconds(49), octets: 0, transfers: 0, at: start)
-        #expect(isAvailable(budget, at: start))
-        budget.charge(.milliseconds(1), octets: 0, transfers: 0, at: start)
-        #expect(!isAvailable(budget, at: start))
+    func `many calls without a reply throttle the provider until a tenth has leaked`() {
+        var budget = budget(charged: .milliseconds(49))
+        #expect(!budget.isThrottled)
+        budget.charge(.milliseconds(1), octets: 0, inFlight: 0, ended: 0, at: start)
+        #expect(budget.isThrottled && !budget.isExhausted)
+        #expect(budget.resumption == start + .milliseconds(50))
+        budget.update(to: start + .milliseconds(49))
+        #expect(budget.isThrottled)
+        budget.update(to: start + .milliseconds(50))
+        #expect(!budget.isThrottled)
     }
 
     @Test
-    func `an exhausted budget is available again when half of it has leaked`() {
+    func `a throttled provider uses a tenth of the loop's time, however long its calls are`() {
+        for milliseconds in [2, 49] {
+            var budget = LoopBudget(at: start)
+            var used: Duration = .zero
+            var now = start
+            while now < start + .seconds(100) {
+                let time: Duration = .milliseconds(milliseconds)
+                budget.charge(time, octets: 0, inFlight: 0, ended: 0, at: now)
+                used += time
+                if budget.isThrottled { now = budget.resumption }
+            }
+            #expect(used < .milliseconds(10_200))
+        }
+    }
+
+    @Test
+    func `one call that overflows the bucket exhausts it until it is half empty`() {
+        var budget = budget(charged: .milliseconds(51))
+        #expect(budget.isThrottled && budget.isExhausted)
+        budget.update(to: start + .milliseconds(259))
+        #expect(!budget.isThrottled && budget.isExhausted)
+        budget.update(to: start + .milliseconds(260))
+        #expect(!budget.isExhausted)
+    }
+
+    @Test
+    func `a call that was stopped exhausts the bucket for at least 250 ms`() {
         var budget = LoopBudget(at: start)
-        budget.charge(.seconds(1), octets: 0, transfers: 0, at: start)
-        #expect(!isAvailable(budget, at: start + .milliseconds(249)))
-        #expect(isAvailable(budget, at: start + .milliseconds(250)))
-        budget.charge(.milliseconds(24), octets: 0, transfers: 0, at: start + .milliseconds(250))
-        #expect(isAvailable(budget, at: start + .milliseconds(250)))
+        budget.charge(
+            .milliseconds(1),
+            octets: 1 << 20,
+            inFlight: 256,
+            ended: 1,
+            isStopped: true,
+            at: start
+        )
+        budget.update(to: start + .milliseconds(249))
+        #expect(budget.isExhausted)
+        budget.update(to: start + .milliseconds(250))
+        #expect(!budget.isExhausted)
     }
 
     @Test
@@ -37,43 +75,51 @@ struct LoopBudgetTests {
         var budget = LoopBudget(at: start)
         for second in 1...1000 {
             let now = start + .seconds(second) / 10
-            budget.charge(.milliseconds(10), octets: 0, transfers: 0, at: now)
-            #expect(isAvailable(budget, at: now))
+            budget.charge(.milliseconds(10), octets: 0, inFlight: 0, ended: 0, at: now)
+            #expect(!budget.isThrottled)
         }
     }
 
-    @Test(arguments: [(64 << 10, 0, 6), (0, 100, 200), (200, 1, 2)])
-    func `octets and ended transfers earn time`(octets: Int, transfers: Int, milliseconds: Int) {
+    @Test(arguments: [
+        (64 << 10, 0, 0, 6000), (0, 100, 0, 200_000), (200, 1, 0, 2000), (0, 0, 256, 256),
+    ])
+    func `octets, ended transfers and those in flight allow time`(
+        octets: Int,
+        ended: Int,
+        inFlight: Int,
+        microseconds: Int
+    ) {
         var budget = LoopBudget(at: start)
         for _ in 0..<1000 {
             budget.charge(
-                .milliseconds(milliseconds),
+                .microseconds(microseconds),
                 octets: octets,
-                transfers: transfers,
+                inFlight: inFlight,
+                ended: ended,
                 at: start
             )
         }
-        #expect(isAvailable(budget, at: start))
+        #expect(!budget.isThrottled)
     }
 
     @Test
     func `replies earn time in advance, at most as much as the bucket holds`() {
-        var budget = LoopBudget(at: start)
-        budget.charge(.milliseconds(1), octets: 0, transfers: 1000, at: start)
-        budget.charge(.milliseconds(99), octets: 0, transfers: 0, at: start + .seconds(1))
-        #expect(isAvailable(budget, at: start + .seconds(1)))
-        budget.charge(.milliseconds(1), octets: 0, transfers: 0, at: start + .seconds(1))
-        #expect(!isAvailable(budget, at: start + .seconds(1)))
+        var budget = budget(charged: .milliseconds(1), ended: 1000)
+        budget.charge(.milliseconds(99), octets: 0, inFlight: 0, ended: 0, at: start + .seconds(1))
+        #expect(!budget.isThrottled)
+        budget.charge(.milliseconds(1), octets: 0, inFlight: 0, ended: 0, at: start + .seconds(1))
+        #expect(budget.isThrottled)
     }
 
     @Test
-    func `one call overflows only beyond what is left and what its octets allow`() {
+    func `one call overflows only beyond the capacity and what its octets and transfers allow`() {
         var budget = LoopBudget(at: start)
-        #expect(!budget.overflows(.milliseconds(50), octets: 0))
-        #expect(budget.overflows(.milliseconds(51), octets: 0))
-        #expect(!budget.overflows(.milliseconds(51), octets: 10_000))
-        budget.charge(.milliseconds(40), octets: 0, transfers: 0, at: start)
-        #expect(budget.overflows(.milliseconds(11), octets: 0))
+        #expect(!budget.overflows(.milliseconds(50), octets: 0, inFlight: 0))
+        #expect(budget.overflows(.milliseconds(51), octets: 0, inFlight: 0))
+        #expect(!budget.overflows(.milliseconds(51), octets: 10_000, inFlight: 0))
+        #expect(!budget.overflows(.milliseconds(51), octets: 0, inFlight: 1000))
+        budget.charge(.milliseconds(40), octets: 0, inFlight: 0, ended: 0, at: start)
+        #expect(!budget.overflows(.milliseconds(50), octets: 0, inFlight: 0))
     }
 
     @Test

@@ -165,6 +165,23 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
+    func `a server that sends HelloRequests instead of the handshake is disconnected`()
+        async throws
+    {
+        let server = try FloodServer(.helloRequests)
+        let client = try TLSClient(certificateFile: server.authorityFile)
+        await #expect(throws: TLSError.handshake("the server closed the connection")) {
+            _ = try await client.connect(
+                to: server.address,
+                name: Certificates.name,
+                deadline: patience
+            )
+        }
+        #expect(server.octetsSent < 64 << 20)
+    }
+
+    @ServiceLoop
+    @Test
     func `a server that only updates its keys is disconnected`() async throws {
         let server = try FloodServer(.keyUpdates)
         let client = try TLSClient(certificateFile: server.authorityFile)

@@ -24,6 +24,9 @@ final class ConnectionPool {
     /// Timer at which libcurl wants to be called.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
+    /// Timer at which a throttled provider is read again.
+    private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
+
     private let meter: LoopMeter
     private let isSecure: Bool
 
@@ -270,6 +273,8 @@ extension ConnectionPool {
 
     /// Calls libcurl for a descriptor or for its timeout, and completes the transfers that ended.
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
+        // `resume` makes up for the call.
+        if let instant = meter.resumption { return suspend(until: instant) }
         var flags: Int32 = 0
         if !events.isDisjoint(with: [.readable, .hangUp]) { flags |= CURL_CSELECT_IN }
         if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
@@ -277,7 +282,7 @@ extension ConnectionPool {
         var running: Int32 = 0
         turns += 1
         sockets.failure = 0
-        meter.begin(reads: !isSecure)
+        meter.begin(reads: !isSecure, inFlight: transfers.count)
         // SAFETY: the multi handle is alive and libcurl is not on the stack.
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         let time = meter.end()
@@ -287,8 +292,7 @@ extension ConnectionPool {
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }
         let ended = endedTransfers()
-        meter.charge(time, transfers: ended.count)
-        isAbandoned = isAbandoned || meter.budget.isExhausted
+        if !meter.charge(time, transfers: ended.count) { isAbandoned = true }
         for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
             var result = handle.result(code, socketFailure: sockets.failure)
             let wasCutOff = handle.wasCutOff(code)
@@ -301,6 +305,18 @@ extension ConnectionPool {
             transfer.end(result)
         }
         if isAbandoned { abandonAll(Self.overload) }
+    }
+
+    /// Does not call libcurl until `instant`, because the provider is throttled.
+    private func suspend(until instant: Instant) {
+        sockets.isSuspended = true
+        resumption.set(instant)
+    }
+
+    /// Calls libcurl for its timeouts, which include those of new transfers.
+    private func resume() {
+        sockets.isSuspended = false
+        drive(CURL_SOCKET_BAD, [])
     }
 
     /// Returns the transfers that libcurl has ended since the last call, with its results.

@@ -165,18 +165,21 @@ extension EasyHandle {
         )
         // Otherwise one read processes key updates until the server stops sending them.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
+        // The meter ignores handshakes, so a server must not start another one.
+        unsafe TLSClient.disableRenegotiation(in: context)
         // libcurl reads HTTP/2 frames in one call as long as they arrive, if they belong to no
         // reply.  So the connection is ended here.
         // SAFETY: the connection's pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
-            guard isSent == 0, type == SSL3_RT_HEADER, unsafe SSL_in_init(connection) == 0,
-                let meter = unsafe meter
+            guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
             else { return }
             LoopExecutor.shared.checkIsolated()
-            let isAllowed = unsafe Unmanaged<LoopMeter>.fromOpaque(meter).takeUnretainedValue()
-                .noteRecord()
-            // Each further read reports the end of the connection.
-            if !isAllowed { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
+            var isAllowed = unsafe HandshakeLimit.allows(connection)
+            if type == SSL3_RT_HEADER, unsafe SSL_in_init(connection) == 0 {
+                isAllowed = unsafe Unmanaged<LoopMeter>.fromOpaque(meter).takeUnretainedValue()
+                    .noteRecord()
+            }
+            if !isAllowed { unsafe HandshakeLimit.end(connection) }
         }
         unsafe SSL_CTX_ctrl(
             context,

@@ -48,7 +48,7 @@ final class HTTPProvider {
     /// - Throws: `HTTPError.broken` while the provider's ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` if the certificates cannot be read.
     func group(for request: HTTPRequest) throws(HTTPError) -> Group {
-        guard meter.isAvailable else { throw ConnectionPool.overload }
+        guard !meter.isExhausted else { throw ConnectionPool.overload }
         lastUsed = Clock.now
         let source = request.isSecure ? TrustSource(request.certificateFile) : nil
         var store: TrustStore?

@@ -41,11 +41,21 @@ final class WatchedSockets {
             watch?.change(to: events)
         }
 
+        fileprivate func suspend(_ isSuspended: Bool) { watch?.suspend(isSuspended) }
+
         /// Ends the watch before the duplicate is closed.
         isolated deinit { watch?.cancel() }
     }
 
     private(set) var all: [Int32: Socket] = [:]
+
+    /// True while no events are reported.
+    var isSuspended = false {
+        didSet {
+            guard isSuspended != oldValue else { return }
+            for socket in all.values { socket.suspend(isSuspended) }
+        }
+    }
 
     /// `errno` of the last socket that could not be opened, 0 if none since it was set to 0.
     var failure: Int32 = 0
@@ -65,6 +75,7 @@ final class WatchedSockets {
         all[descriptor] = try Socket(descriptor, events) { [weak self] in
             self?.handler(descriptor, $0)
         }
+        if isSuspended { all[descriptor]?.suspend(true) }
     }
 
     func forget(_ descriptor: Int32) { all[descriptor] = nil }

@@ -63,6 +63,16 @@ final class DescriptorWatch {
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
+    /// Suspends or resumes all reports, including those of errors.
+    func suspend(_ isSuspended: Bool) {
+        guard let source = unsafe source else { return }
+        let status = unsafe sd_event_source_set_enabled(
+            source,
+            Int32(isSuspended ? SD_EVENT_OFF : SD_EVENT_ON)
+        )
+        precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
+    }
+
     /// Ends all reports; required before the descriptor is closed.
     func cancel() {
         // SAFETY: the source is released exactly once.

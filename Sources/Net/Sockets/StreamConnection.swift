@@ -100,7 +100,8 @@ package final class StreamConnection {
     /// Waits for data and returns 1 to `limit` octets; returns an empty array when the peer is
     /// done.
     ///
-    /// One call returns at most 65,535 octets.
+    /// One call returns at most 65,535 octets. The deadline also ends a series of reads that never
+    /// wait; it is then checked at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -110,6 +111,7 @@ package final class StreamConnection {
         if readsInRow == Self.longestRow {
             readsInRow = 0
             await Task.yield()
+            if let deadline, Clock.now >= deadline { throw .timedOut }
         }
         while true {
             if let octets = try ReceiveBuffer.receive(

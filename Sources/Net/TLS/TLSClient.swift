@@ -40,8 +40,11 @@ package final class TLSClient {
         }
         unsafe context = made
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-        // Disable compression and renegotiation, which are used for attacks only.
-        _ = unsafe SSL_CTX_set_options(context, Self.noRenegotiation | Self.noCompression)
+        unsafe Self.disableRenegotiation(in: context)
+        unsafe SSL_CTX_set_msg_callback(context) { isSent, _, _, _, _, connection, _ in
+            guard isSent == 0, let connection = unsafe connection else { return }
+            if unsafe !HandshakeLimit.allows(connection) { unsafe HandshakeLimit.end(connection) }
+        }
         try Self.check(
             unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
                 == 1
@@ -67,6 +70,13 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
+    /// Disables renegotiation, and compression; both are used for attacks only.
+    ///
+    /// Otherwise a HelloRequest (RFC 5246 §7.4.1.1) starts a handshake that never has to end.
+    nonisolated static func disableRenegotiation(in context: OpaquePointer) {
+        _ = unsafe SSL_CTX_set_options(context, noRenegotiation | noCompression)
+    }
+
     /// Throws OpenSSL's latest error unless `isDone`.
     private static func check(_ isDone: Bool) throws(TLSError) {
         guard isDone else { throw .setup(OpenSSLErrors.take() ?? "OpenSSL rejects an option") }
@@ -75,8 +85,8 @@ package final class TLSClient {
     isolated deinit { unsafe SSL_CTX_free(context) }
 
     /// `SSL_OP_NO_RENEGOTIATION` and `SSL_OP_NO_COMPRESSION`; Swift cannot import the macros.
-    private static let noRenegotiation: UInt64 = 1 << 30
-    private static let noCompression: UInt64 = 1 << 17
+    private nonisolated static let noRenegotiation: UInt64 = 1 << 30
+    private nonisolated static let noCompression: UInt64 = 1 << 17
 
     // MARK: - Connecting
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Net
 
-/// TLS 1.3 server that sends to its first client without end.
+/// TLS server that sends to its first client without end.
 final class FloodServer: Sendable {
     /// What the server sends.
     enum Flood: Sendable {
@@ -14,7 +15,17 @@ final class FloodServer: Sendable {
 
         /// HTTP/2 frames of an unknown type, which a client must ignore (RFC 9113 §4.1).
         case unknownFrames
+
+        /// The same frames over TLS 1.2, after a HelloRequest (RFC 5246 §7.4.1.1).
+        case unknownFramesAfterHelloRequest
+
+        /// HelloRequests instead of the TLS handshake.
+        case helloRequests
     }
+
+    /// Octets of HelloRequests that the server has sent instead of the handshake.
+    var octetsSent: Int { sent.load(ordering: .relaxed) }
+    private let sent = Atomic(0)
 
     let address: SocketAddress
 
@@ -50,21 +61,41 @@ final class FloodServer: Sendable {
             },
             nil
         )
+        if case .unknownFramesAfterHelloRequest = flood {
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        }
         let raw = UInt(bitPattern: context)
         let socket = listener.descriptor
-        Thread.detachNewThread {
+        Thread.detachNewThread { [self] in
             defer { SSL_CTX_free(OpaquePointer(bitPattern: raw)) }
             let client = accept(socket, nil, nil)
             guard client >= 0, let tls = SSL_new(OpaquePointer(bitPattern: raw)) else { return }
             SSL_set_fd(tls, client)
-            if SSL_accept(tls) == 1 {
+            if case .helloRequests = flood {
+                sendHelloRequests(to: client)
+            } else if SSL_accept(tls) == 1 {
                 switch flood {
                 case .keyUpdates: Self.sendKeyUpdates(on: tls)
                 case .unknownFrames: Self.sendFrames(on: tls)
+                case .unknownFramesAfterHelloRequest:
+                    SSL_renegotiate(tls)
+                    if SSL_do_handshake(tls) == 1 { Self.sendFrames(on: tls) }
+                case .helloRequests: break
                 }
             }
             SSL_free(tls)
             close(client)
+        }
+    }
+
+    /// Sends until the client disconnects, at most 512 MB.
+    private func sendHelloRequests(to client: Int32) {
+        let record: [UInt8] = [22, 3, 3, 0, 4, 0, 0, 0, 0]
+        let records = (0..<7000).flatMap { _ in record }
+        while octetsSent < 512 << 20 {
+            let count = send(client, records, records.count, Int32(MSG_NOSIGNAL))
+            guard count == records.count else { return }
+            sent.add(count, ordering: .relaxed)
         }
     }
 

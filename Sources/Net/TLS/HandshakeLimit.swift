@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import COpenSSL
+
+/// Limit of what a server can send in one TLS handshake, for the message callbacks of OpenSSL.
+///
+/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) in a handshake without a limit, in one call as
+/// long as they arrive. They need no certificate. OpenSSL limits the size of all other messages.
+enum HandshakeLimit {
+    /// Maximum number of records and messages.
+    ///
+    /// A chain of 100 KiB, the most that OpenSSL accepts, needs 160 with records of 1,300 octets.
+    private static let events: UInt = 512
+
+    /// Index of the counter in the data of a connection.
+    private static let index = CRYPTO_get_ex_new_index(
+        CRYPTO_EX_INDEX_SSL,
+        0,
+        nil,
+        nil,
+        nil,
+        nil
+    )
+
+    /// Counts a received record or message; returns false beyond the limit of one handshake.
+    ///
+    /// A record after a handshake clears the counter.
+    static func allows(_ connection: OpaquePointer) -> Bool {
+        // SAFETY: the connection is alive during the callback.  The pointer is a number that
+        // nothing dereferences.
+        let last = unsafe UInt(bitPattern: SSL_get_ex_data(connection, index))
+        let count = unsafe SSL_in_init(connection) == 0 ? 0 : last + 1
+        unsafe SSL_set_ex_data(connection, index, UnsafeMutableRawPointer(bitPattern: count))
+        return count <= events
+    }
+
+    /// Ends the connection: each further read, also of the handshake, reports its end.
+    static func end(_ connection: OpaquePointer) {
+        // SAFETY: the connection is alive during the callback.
+        unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)
+    }
+}
