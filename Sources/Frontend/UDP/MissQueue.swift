@@ -30,8 +30,9 @@ package final class MissQueue: Sendable {
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
 
-        /// Misses of programs on this machine. Their addresses cannot be forged, so a flood from
-        /// forged addresses must not fill this queue.
+        /// Misses of programs on this machine.
+        ///
+        /// Other machines cannot forge these addresses, so a flood does not fill this queue.
         var local = ClientQueue<Miss>(quantum: 16)
 
         /// Health check queries, which a flood must not delay.
@@ -72,8 +73,7 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: the daemon's own queries, then those of this machine and of other
-        /// clients in turn.
+        /// Removes the next misses: the daemon's own queries, then those of both queues in turn.
         mutating func next(_ limit: Int) -> [Miss] {
             var next = own
             own = []
