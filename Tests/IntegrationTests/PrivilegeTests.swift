@@ -11,7 +11,13 @@ struct PrivilegeTests {
         var sums: [String: UInt64] = [:]
         let threads = "/proc/\(pid)/task"
         for thread in try FileManager.default.contentsOfDirectory(atPath: threads) {
-            let status = try String(contentsOfFile: "\(threads)/\(thread)/status", encoding: .utf8)
+            let status: String
+            do {
+                status = try String(contentsOfFile: "\(threads)/\(thread)/status", encoding: .utf8)
+            } catch CocoaError.fileReadNoSuchFile {
+                // The thread has ended.
+                continue
+            }
             for line in status.split(separator: "\n") where line.hasPrefix("Cap") {
                 let words = line.split(separator: ":\t").map(String.init)
                 sums[words[0], default: 0] |= try #require(UInt64(words[1], radix: 16))
