@@ -76,12 +76,12 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Answers only queries to these destination addresses, at most 16.
+    /// Answers only queries whose destination is among the first 16 of `addresses`.
     ///
-    /// An unspecified address stands for the loopback address of its family.
+    /// The address 0.0.0.0 stands for 127.0.0.1, and `::` for `::1`.
     /// - Parameters:
-    ///   - ipv4: answer clients in 127.0.0.0/8.
-    ///   - ipv6: answer ::1.
+    ///   - ipv4: true to answer queries whose source address is in 127.0.0.0/8.
+    ///   - ipv6: true to answer queries whose source address is `::1`.
     package func answer(
         at addresses: [(ip: IPAddress, port: UInt16)],
         ipv4: Bool,

@@ -17,8 +17,10 @@ struct AddressBlock {
     /// At least two.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil unless at least two of equal
-    /// size are consecutive.
+    /// Finds the consecutive address records in a reply of this daemon.
+    ///
+    /// Nil if there are fewer than two, or if they cannot be exchanged: an owner is not a pointer,
+    /// or the records differ in size.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd

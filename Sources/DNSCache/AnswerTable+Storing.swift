@@ -2,7 +2,9 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum cost of entries spared from eviction in one insertion.
+    /// Maximum total price of the entries that one insertion spares from eviction.
+    ///
+    /// `price(_:)` is 1 for a fresh entry and 4 for a stale one.
     private static var mostSpared: Int { 32 }
 
     /// Maximum bucket splits in one insertion: about 50 µs.

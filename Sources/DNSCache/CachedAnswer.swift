@@ -133,7 +133,7 @@ package struct CacheEntry: Sendable, Equatable {
     /// Seconds until a hit requests a refresh; nil if none will.
     package var refreshIn: UInt64?
 
-    /// Includes half of the hits of replaced entries.
+    /// Hits of this entry, plus half of the hits of the entries that it replaced.
     package var hits: UInt32
 
     /// RFC 2308.

@@ -179,9 +179,10 @@ extension EntryHeader {
     /// AD of the header, without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the cost to spare the entry from eviction; nil if it is to be evicted.
+    /// Returns the part of an insertion's limit that sparing this entry uses up; nil if the entry
+    /// must be evicted.
     ///
-    /// Stale entries cost more, so they are evicted first.
+    /// A stale entry has a higher price than a fresh one, so stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }

@@ -35,7 +35,7 @@ extension AnswerCache {
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Includes half of the hits of replaced entries.
+    /// Hits of this entry, plus half of the hits of the entries that it replaced.
     package var hits: UInt32
 
     package var isFresh: Bool

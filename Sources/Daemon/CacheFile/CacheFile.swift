@@ -74,9 +74,9 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Starts to load the file, and then to write it regularly.
+    /// Loads the file in the background, and then writes it at intervals if the cache has changed.
     ///
-    /// Omits answers that are invalid under the current settings.
+    /// Loading and writing omit answers that are invalid under the current settings.
     func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
