@@ -4,7 +4,8 @@ internal import Net
 /// Limit of one log line per minute and kind; further lines are counted.
 ///
 /// Lines are of one kind if the same line of code writes them with the same fields. The limit
-/// applies to lines that have fields and are of level notice or higher. Lines that a client, an upstream, a vendor or the network can cause must have fields.
+/// applies to lines that have fields and are of level notice or higher. Lines that a client, an
+/// upstream, a vendor or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 

@@ -295,7 +295,8 @@ extension Resolver {
 extension Resolver {
     /// Returns the rule for answers of a cache snapshot under the current settings.
     ///
-    /// - Parameter vendors: texts of the vendors' settings that determine their answers, by name.
+    /// - Parameter vendors: the settings of each vendor that determine its answers, as a text, by
+    ///   the vendor's name.
     package func snapshotValidity(vendors: [String: String]) -> SnapshotValidity {
         SnapshotValidity(
             routes: routes,

@@ -18,8 +18,8 @@ package enum ResolverLimits {
     /// Precision of client deadlines, so that many clients share one timer.
     static let grain: Duration = .milliseconds(5)
 
-    /// Seconds for which a failure is cached, so that a broken name does not cost one call per
-    /// query.
+    /// Seconds for which a failure is cached, so that not every query for a broken name causes
+    /// another vendor call.
     ///
     /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
@@ -40,7 +40,8 @@ package enum ResolverLimits {
     /// Maximum octets of a CNAME chain, in wire form, that waits for the answer of its target.
     ///
     /// Enough for five aliases with signatures of RSA-2048.  Each query in flight keeps at most one
-    /// chain, so ``inFlight`` bounds their number in total and per client: 8 MiB.
+    /// chain, so ``inFlight`` limits the number of chains, in total and per client.  All chains
+    /// together have at most 8 MiB.
     static let chainOctets = 2_048
 
     /// TTL in seconds of answers that the daemon itself makes.

@@ -5,8 +5,8 @@ internal import Glibc
 /// Datagrams of the service loop that wait for one `sendmmsg` per socket.
 ///
 /// A datagram that is sent alone wakes its receiver, and the receiver sleeps again before the next
-/// one arrives. A wakeup costs several times more than the datagram. In a batch only the first
-/// datagram wakes the receiver.
+/// one arrives. A wakeup takes several times the CPU time of the datagram. In a batch only the
+/// first datagram wakes the receiver.
 // SAFETY: every block has the size that its property names, is allocated once and never freed, and
 // is used on the service loop only. Slots are below `count`.
 @safe
@@ -14,7 +14,7 @@ internal import Glibc
 final class DatagramQueue: TurnBatch {
     static let shared = DatagramQueue()
 
-    /// Maximum datagrams, and their maximum octets; a full queue is flushed.
+    /// Maximum number of datagrams, and maximum of their total octets; a full queue is flushed.
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
@@ -84,7 +84,8 @@ final class DatagramQueue: TurnBatch {
         append(.listener(listener), listener.descriptor)
     }
 
-    /// Copies the octets of a datagram into the next slot; sends all others first if there is none.
+    /// Copies the octets of a datagram into the next slot; if no slot is free, first sends all
+    /// queued datagrams.
     private func reserve(_ datagram: [UInt8]) -> Int {
         precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
         // Reports no failure: a receiver could queue datagrams before this one has its slot.
@@ -120,8 +121,8 @@ final class DatagramQueue: TurnBatch {
 
     /// Sends all datagrams, those of one socket together, in order.
     ///
-    /// A socket that fails is told after all others were served, because it may queue more
-    /// datagrams. A reply that the kernel rejects is dropped.
+    /// Failures are reported to their sockets after all datagrams were sent, because a socket may
+    /// then queue more datagrams. A reply that the kernel rejects is dropped.
     func flush() {
         transmit()
         let due = failures

@@ -3,9 +3,10 @@ private import Glibc
 
 /// Watch that reports when a file may have changed: written, replaced, removed or created.
 ///
-/// One inotify(7) watch is on the directory, or on its nearest existing ancestor, and reports
-/// created, removed and renamed files. The other one is on the file and reports writes that the
-/// directory does not see: to the target of a symbolic link or to a file mounted over `path`.
+/// It has two watches of inotify(7). One is on the directory, or on its nearest existing ancestor,
+/// and reports created, removed and renamed files. The other is on the file and reports writes that
+/// the watch on the directory does not report: to the target of a symbolic link or to a file
+/// mounted over `path`.
 ///
 /// `sd_event_add_inotify` is not usable: it fails with EINVAL if the inode number of a recently
 /// removed file is reused.

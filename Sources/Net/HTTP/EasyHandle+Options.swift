@@ -67,7 +67,7 @@ extension EasyHandle {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // libcurl 7.88 refuses an empty list; nothing is followed anyway.
+        // One entry, because libcurl 7.88 refuses an empty list. Redirects are never followed.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -78,10 +78,12 @@ extension EasyHandle {
     /// Sets the limits for stalled transfers and for the age of idle connections, and the size of
     /// the send buffer.
     private func setBounds() throws(HTTPError) {
-        // libcurl's minimum.  The default, 64 KiB for each transfer, is two thirds of its memory.
-        // CURLOPT_BUFFERSIZE stays: libcurl 7.88 refuses it on a handle that was reset.
+        // libcurl's minimum.  The default, 64 KiB, would be two thirds of the memory of a transfer.
+        // CURLOPT_BUFFERSIZE keeps its default: libcurl 7.88 refuses the option on a handle that
+        // was reset.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
-        // Below 1 octet per second for 5 seconds; for callers with a distant deadline.
+        // A transfer fails if it is slower than 1 octet per second for 5 seconds; this matters only
+        // if the caller's deadline is later.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)

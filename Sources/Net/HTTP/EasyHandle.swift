@@ -265,7 +265,7 @@ extension EasyHandle {
     }
 }
 
-// MARK: - All of them
+// MARK: - Idle handles
 
 /// Idle handles that trust the same certificates.
 @ServiceLoop

@@ -14,19 +14,21 @@ package final class HTTPClient: HTTPTransport {
 
         /// Maximum octets of all headers and bodies being received.
         ///
-        /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider gets as much as is
-        /// free, alone at most half.
+        /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider may use at most as
+        /// much as remains free: half of the limit if no other provider uses any.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of all header lines of a reply, including interim replies and trailers,
-        /// and 96 for each line.
+        /// Maximum octets of all header lines of a reply, including interim replies and trailers.
+        ///
+        /// Each line counts as 96 octets more than its length.
         package var headerOctets = 16 << 10
 
-        /// Maximum open connections per provider and set of trusted certificates, and per server
-        /// and name.
+        /// Maximum open connections of a provider with the same set of trusted certificates.
         ///
         /// Further requests wait for a connection.
         package var connections = 64
+
+        /// Maximum number of these connections to the same server with the same name.
         package var connectionsPerServer = 32
 
         /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
@@ -95,7 +97,8 @@ package final class HTTPClient: HTTPTransport {
 
     /// Returns the provider of `request`.
     ///
-    /// A new one replaces those that were not used for a long time: settings no longer name them.
+    /// Whenever it creates a provider, it removes the providers that were not used for a long time:
+    /// the settings no longer name them.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

@@ -81,9 +81,10 @@ final class ReplyMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Part of a provider.
+    /// Memory that one provider uses.
     ///
-    /// A provider may use as much as is free, hence alone at most half of the memory.
+    /// A provider may use at most as much as remains free. So a single provider can use half of the
+    /// memory.
     final class Share {
         private let whole: ReplyMemory
 

@@ -28,7 +28,7 @@ package final class Alarm {
         timer?.timer.cancel()
         timer = nil
         guard let instant else { return }
-        // The running timer retains the alarm. A weak reference would cost as much as the rest of
+        // The running timer retains the alarm. A weak reference would take as long as the rest of
         // `set`.
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }

@@ -28,8 +28,8 @@ package final class LoopExecutor: SerialExecutor {
     /// Queued job and the executor as which it must run.
     ///
     /// The runtime queues a task again if the executor of its job is not the one that the next
-    /// function needs. A wrong preference would cost one turn of the loop per call of an async
-    /// function.
+    /// function needs. With a wrong executor, each call of an async function would take one more
+    /// turn of the loop.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)

@@ -9,8 +9,8 @@ private import Glibc
 struct NetworkLook {
     /// Creates a socket; returns -1 and sets `errno` on failure.
     ///
-    /// Tests create the socket in another network namespace: a socket belongs to that of its
-    /// creating thread.
+    /// Tests create the socket in another network namespace: a socket belongs to the
+    /// namespace of the thread that creates the socket.
     var open: () -> Int32 = openRequests
 
     /// Maximum octets of the reply to one request.

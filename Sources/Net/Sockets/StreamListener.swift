@@ -51,8 +51,9 @@ package final class StreamListener {
     /// Listens at a path of the file system.
     ///
     /// Replaces the socket file of a process that has ended. Does not replace a socket with a
-    /// listening process or a file of another type. Sets mode and group before a client can
-    /// connect, of the socket file only: the owner of the directory may replace it by a link.
+    /// listening process or a file of another type. Sets mode and group of the socket file
+    /// before a client can connect. Does not follow a link: the owner of the directory may replace
+    /// the socket file by one.
     ///
     /// - Parameters:
     ///   - mode: permissions of the file; write permission allows clients to connect.
@@ -102,8 +103,8 @@ package final class StreamListener {
 
     /// Waits for the next connection.
     ///
-    /// Skips connections that ended before they were accepted. Without descriptors or memory it
-    /// calls ``onPause``, pauses and tries again.
+    /// Skips connections that ended before they were accepted. If no descriptor or memory is
+    /// free, calls ``onPause``, waits and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0

@@ -90,7 +90,7 @@ extension [Record] {
         numbers.reserveCapacity(count)
         var number = 0
         for index in indices {
-            // Nearly always the set of the record before.
+            // A record is nearly always in the same RRset as the record before it.
             if index == 0 || !self[index].isInSet(of: self[index - 1]) {
                 let key = self[index].setKey
                 number = sets[key] ?? lowest.count

@@ -3,9 +3,9 @@ internal import Locks
 
 /// Registry of answer sources, which numbers vendor servers and upstreams for cache entries.
 ///
-/// Numbers are never reused. An upstream has one more number for each vendor whose fallback it is,
-/// so that a cache hit on its answer is counted as an avoided call of that vendor. Thread-safe,
-/// because the thread that writes snapshots reads the names of the sources.
+/// Numbers are never reused. An upstream has an additional number for each vendor for which it is
+/// the fallback: a cache hit on the upstream's answer then counts as an avoided call of the vendor.
+/// Thread-safe, because the thread that writes snapshots reads the names of the sources.
 package final class AnswerSourceRegistry: Sendable {
     /// The number of the daemon itself.
     package static let itself: UInt16 = 0

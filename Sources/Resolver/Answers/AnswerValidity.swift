@@ -11,7 +11,7 @@ struct NameSources: Equatable {
     let fallsBack: Bool
     let allowsPrivateAnswers: Bool
 
-    /// Parameters of the route for vendors; nil for those of the vendors' settings.
+    /// Parameters that the route sets for vendors; nil if those of the vendors' settings apply.
     let parameters: RouteParameters?
 
     /// True if the upstreams belong to the route; their answers may be private.
@@ -47,7 +47,8 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns the sources that unknown former settings had at least, if they gave an answer.
+    /// Returns the sources that the former settings must have had to give an answer; the former
+    /// settings themselves are unknown.
     ///
     /// - Parameter vendor: the vendor that gave the answer, or had no address before an upstream
     ///   gave it; nil if neither is known.

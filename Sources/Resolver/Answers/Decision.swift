@@ -23,8 +23,8 @@ package struct Decision: Sendable {
     /// The local answer and its stage.
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// The fallback if no better answer comes in time: entry, its TTL in seconds, time to wait
-    /// (nil: none).
+    /// The cached answer that the client gets if no better answer comes in time: its cache entry,
+    /// the TTL in seconds to send, and the time to wait for a better answer (nil: no wait).
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
     /// True if the query is already in flight, so that the client would wait for its result.

@@ -23,7 +23,7 @@ final class LocalAnswers {
         suppressesAAAA && question.type == .aaaa || hosts.covers(question)
     }
 
-    /// Removes the answers that the settings now determine from a result.
+    /// Removes from a result the answers that the settings now determine.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
@@ -32,7 +32,7 @@ final class LocalAnswers {
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
             // The hosts have addresses for the name.  A client that caches NXDOMAIN would not query
-            // them (RFC 8020 §2).
+            // the addresses (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

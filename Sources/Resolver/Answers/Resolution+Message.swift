@@ -31,8 +31,9 @@ extension Resolution {
     /// (RFC 2181 §5.4.1).  A negative answer keeps its SOA and DNSSEC proof; additional records are
     /// dropped.  RDATA is not changed (RFC 3597 §5, RFC 5625 §4); the settings bound the TTLs.
     ///
-    /// The resolution is authentic if the reply has AD and its source is trusted.  Lower bounds
-    /// then do not apply, because the validator limits TTLs to the signatures (RFC 4035 §5.3.3).
+    /// The resolution is authentic if the reply has AD and its source is trusted.  The lower
+    /// TTL bounds do not apply to an authentic resolution, because the validator has limited the
+    /// TTLs by the lifetimes of the signatures (RFC 4035 §5.3.3).
     ///
     /// - Parameter isBelieved: true if AD in the reply is trusted.
     /// - Throws: `BuildError` if the records do not fit into a message.
@@ -48,7 +49,8 @@ extension Resolution {
         let policy = isProven ? policy.withoutLowerBounds : policy
         let aliases = message.aliasChain(from: question)
         let (chain, end) = (aliases.names, aliases.end)
-        // Filtered before the work per record: a reply can have thousands of other records.
+        // The other records are dropped first: a reply can have thousands of them, and each
+        // remaining record takes time.
         let answers = policy.clamped(
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }

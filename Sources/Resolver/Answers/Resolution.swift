@@ -124,7 +124,7 @@ package struct Provenance: Sendable, Equatable {
     /// Number of the vendor or upstream in `AnswerSourceRegistry`.
     package var origin: UInt16
 
-    /// True if the answer comes from work that another client's query had started.
+    /// True if the query joined a resolution that another client's query had started.
     package var wasMerged = false
 
     /// True if the answer is stale (RFC 8767).

@@ -4,8 +4,8 @@ package import Net
 
 /// Counters and answer sources, which outlive a resolver.
 ///
-/// A reload replaces the resolver and hands these over: counters never decrease, and the source
-/// numbers in cache entries stay valid.
+/// A reload creates a new resolver, which takes over this object from the previous resolver. So
+/// counters never decrease, and the source numbers in cache entries stay valid.
 @ServiceLoop
 package final class ResolverStatistics {
     /// Registry of answer sources; cache entries carry its numbers.
@@ -27,7 +27,7 @@ package final class ResolverStatistics {
     /// Queries answered by work that another query had started.
     var merged: UInt64 = 0
 
-    /// The same number by origin, as numbered in `AnswerSourceRegistry`.
+    /// Number of these queries by origin, as numbered in `AnswerSourceRegistry`.
     var mergedByOrigin: [UInt16: UInt64] = [:]
 
     /// Creates zero counters.

@@ -7,9 +7,9 @@ internal import HTTPDNS
 ///
 /// A snapshot contains digests of the settings by which its answers were made.  If all are equal,
 /// all answers are valid; otherwise each answer is judged by the rule of a reload
-/// (`AnswerValidity`).  If the routes or upstreams differ, the former sources of a name are known
-/// only as far as the answer shows them: an answer whose validity depends on more is invalid.
-/// Thread-safe.
+/// (`AnswerValidity`).  If the routes or upstreams differ, the former sources of a name are
+/// unknown, except those that the answer itself shows.  An answer is then invalid if its validity
+/// depends on the unknown sources.  Thread-safe.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
@@ -19,7 +19,7 @@ package struct SnapshotValidity: Sendable {
 
     let answers: AnswerPolicy
 
-    /// Texts of the vendors' settings that determine their answers, by name.
+    /// The settings of each vendor that determine its answers, as a text, by the vendor's name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry
@@ -114,7 +114,7 @@ package struct SnapshotValidity: Sendable {
 }
 
 extension CachedAnswer {
-    /// The scopes of the addresses.
+    /// The `AddressReach` of each address in the answer.
     fileprivate var reaches: [AddressReach] {
         (sections.message(to: question)?.answers ?? []).compactMap(\.data.address?.reach)
     }

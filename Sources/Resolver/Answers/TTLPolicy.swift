@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// TTL bounds of the settings, and the lifetimes that follow.
+/// TTL bounds from the settings; computes for how long an answer can be cached.
 package struct TTLPolicy: Sendable, Equatable {
     /// Bounds in seconds for positive answers; the default has no lower bound.
     ///
@@ -59,7 +59,7 @@ extension Record {
     /// Creates an SOA for a negative answer that has none, so that clients can cache it (RFC 2308
     /// §5).
     ///
-    /// Its server is `localhost`, because no zone exists.
+    /// The primary server in the SOA is `localhost`, because no zone exists.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,

@@ -34,7 +34,8 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after a name, for each of its new servers; limits all measurements to 40 servers/s.
+    /// Pause after the measurements for a name, times the number of its servers that were measured;
+    /// limits all measurements to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()

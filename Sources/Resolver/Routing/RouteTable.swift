@@ -24,10 +24,10 @@ package struct Route: Sendable {
     /// True if stale answers are allowed for this route (`stale: on`).
     package var servesStale: Bool
 
-    /// Options of the route that replace general ones and those of its vendors.
+    /// Options of this route, which override the general options and those of its vendors.
     package var options: Options
 
-    /// Options that replace general ones and those of vendors.
+    /// Options of a route, which override the general options and those of its vendors.
     package struct Options: Sendable {
         /// Lower bound of positive TTLs in seconds; nil for the general one.
         package var minimumTTL: UInt32?
@@ -38,7 +38,7 @@ package struct Route: Sendable {
         /// False if answers are never refreshed before they expire (`prefetch: off`).
         package var isPrefetched = true
 
-        /// Parameters for vendors; nil for those of the vendors' settings.
+        /// Parameters that the route sets for vendors; nil if those of the vendors' settings apply.
         package var parameters: RouteParameters?
 
         /// Families to request from vendors; nil for the setting of the vendor.
@@ -98,7 +98,8 @@ package enum RoutePattern: Hashable, Sendable {
 package struct RouteTable: Sendable {
     /// A route and the pattern by which it matches.
     ///
-    /// A class, created once per pattern, because every miss passes it through all stages.
+    /// A class, because every miss passes its match through all stages, and a reference is cheap to
+    /// pass.  Created once per pattern.
     package final class Match: Sendable {
         package let route: Route
 
@@ -108,7 +109,7 @@ package struct RouteTable: Sendable {
         /// Index of the route in the table.
         let number: Int
 
-        /// Number of the sources; equal for routes with the same sources and options.
+        /// Number that identifies the sources; equal for routes with the same sources and options.
         let sources: Int
 
         fileprivate let exceptions: [RoutePattern]
@@ -175,10 +176,10 @@ package struct RouteTable: Sendable {
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Numbers of the distinct sources; few, even with many routes.
+    /// Number of each distinct set of sources; there are few sets, even with many routes.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct sources, by their number.
+    /// One match for each distinct set of sources; its index is the number of the set.
     private(set) var examples: [Match] = []
 
     package init() {}

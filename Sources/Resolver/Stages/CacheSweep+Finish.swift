@@ -18,7 +18,7 @@ extension CacheSweep {
 extension Clocks {
     /// Suspends for 50 µs, so that the service loop and the UDP workers get the cache lock.
     ///
-    /// A step takes about as long: the lock is free half of the time.
+    /// A step of the sweep also takes about 50 µs, so the lock is free half of the time.
     @ServiceLoop
     package func pause() async {
         do {

@@ -14,8 +14,9 @@ final class CacheWriter {
     /// Number of network changes so far.
     private(set) var networksLeft: UInt64 = 0
 
-    /// The writer of the settings that replaced these, with the check of answers; nil while these
-    /// are active.
+    /// The cache writer of the settings that replaced the settings of this writer, and the check
+    /// whether an answer is valid under the new settings; nil while the settings of this writer are
+    /// active.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
     init(
@@ -33,7 +34,8 @@ final class CacheWriter {
     /// Failures of work that is in flight now will not be cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks these settings as replaced: later answers are cached only if still valid.
+    /// Marks the settings of this writer as replaced: from now on an answer is cached only if it is
+    /// valid under the new settings.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = (cacheWriter, succession)
     }

@@ -13,8 +13,8 @@ struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Seconds for which a denial is valid if no vendor has confirmed it: vendors may have
-    /// addresses.
+    /// Seconds for which NXDOMAIN or NODATA from an upstream is valid if the vendors have failed:
+    /// a vendor may have addresses of the name.
     let unconfirmedLifetime: UInt32
 
     /// Returns an upstream's answer to `query`, with NODATA in place of an unreliable NXDOMAIN.
@@ -56,7 +56,8 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // Valid as long as the denial of addresses on which it relies.
+            // The answer relies on a cached NXDOMAIN for the addresses, so it expires with that
+            // NXDOMAIN.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial

@@ -62,8 +62,8 @@ package struct FairLimits: Sendable {
 /// jostle list.
 ///
 /// A new entry of the client with the most entries evicts an older entry of the same client.  If
-/// its oldest entry is younger than `FairLimits.grace`, the new entry is refused instead.  This
-/// bounds the rate of new work.
+/// the oldest entry of that client is younger than `FairLimits.grace`, the new entry is refused.
+/// This bounds the rate of new work.
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits

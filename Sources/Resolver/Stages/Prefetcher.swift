@@ -6,9 +6,9 @@ package import Net
 
 /// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries go through `SingleFlight`, which shares them with clients' queries.  The cost is bounded: an
-/// answer is refreshed once, and only if it is in demand; vendor calls have a budget per minute;
-/// nothing is sent while no vendor of the route accepts queries.
+/// Queries go through `SingleFlight`, which shares them with clients' queries.  The number of
+/// refreshes is bounded: an answer is refreshed once, and only if it is in demand; vendor calls
+/// have a budget per minute; nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -35,7 +35,7 @@ package final class Prefetcher {
     /// Counters.
     package var numbers: RefreshNumbers { statistics.refreshes }
 
-    /// Creates the component; `start` begins to refresh the names of the rule.
+    /// Creates the component; `start` begins to refresh the names in `prefetch.names`.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
@@ -63,8 +63,8 @@ package final class Prefetcher {
         ServiceLoop.task { [self] in _ = await attempt(query) }
     }
 
-    /// Refreshes stale entries of a loaded snapshot, the most used first, within one minute's
-    /// budget.
+    /// Refreshes stale entries of a loaded snapshot, the most used first: as many as the budget of
+    /// one minute allows.
     package func refresh(hottest entries: [HotEntry]) {
         guard let rule else { return }
         let stale = entries.lazy.filter { [self] entry in
@@ -82,13 +82,13 @@ package final class Prefetcher {
 
     // MARK: - Always kept
 
-    /// Starts to refresh the names of the rule.
+    /// Starts to refresh the names in `prefetch.names`.
     package func start() {
         isKeeping = true
         lookAtNames(clocks.now())
     }
 
-    /// Stops refreshing the names of the rule.
+    /// Stops refreshing the names in `prefetch.names`.
     package func stop() {
         isKeeping = false
         due = [:]

@@ -79,7 +79,7 @@ final class ServiceBindingFilter {
         return plan
     }
 
-    // MARK: - Without asking
+    // MARK: - Local answers
 
     /// Returns the answer for service bindings of a vendor's name that are never forwarded.
     private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
@@ -101,7 +101,7 @@ final class ServiceBindingFilter {
 
     private static let misaligned = "signed records cannot be changed to a vendor's addresses"
 
-    // MARK: - Of what was said
+    // MARK: - Filtering replies
 
     /// Returns the answer without the addresses that the settings do not allow.
     private func shaped(

@@ -20,7 +20,7 @@ package final class SingleFlight {
     /// Number of queries answered by work that another query had started.
     package var merged: UInt64 { statistics.merged }
 
-    /// The same number by origin, as numbered in `AnswerSourceRegistry`.
+    /// Number of these queries by origin, as numbered in `AnswerSourceRegistry`.
     package var mergedByOrigin: [UInt16: UInt64] { statistics.mergedByOrigin }
 
     init(_ sharedResolution: SharedResolution, statistics: ResolverStatistics, clocks: Clocks) {
