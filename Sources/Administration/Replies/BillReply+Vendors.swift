@@ -15,12 +15,9 @@ extension BillReply {
     ///   - seconds: time since the counters were zero.
     @ServiceLoop
     init(_ state: DaemonState, stats: [VendorStats], isMonthly: Bool, seconds: Int) {
-        let costs = state.vendors.map { _, client in
-            client.costliestNames(Self.names)
-        }
         var bills: [VendorBill] = []
         var advice: [BillAdvice] = []
-        for (index, vendor) in state.vendors.enumerated() {
+        for vendor in state.vendors {
             let statistics = vendor.client.statistics
             let counted = stats.first { $0.name == vendor.settings.name }
             var bill = VendorBill(
@@ -35,16 +32,8 @@ extension BillReply {
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
-            bill.names = costs[index].map { entry in
-                NameCost(
-                    name: "\(entry.name)",
-                    vendor: vendor.settings.name,
-                    calls: entry.calls,
-                    excess: entry.excess,
-                    units: entry.units,
-                    route: entry.route,
-                    domain: state.routeNames.domain(entry.route)
-                )
+            bill.names = vendor.client.costliestNames(Self.names).map {
+                NameCost($0, vendor: vendor.settings.name, state.routeNames)
             }
             bills.append(bill)
             advice += BillAdvice.all(

@@ -13,15 +13,7 @@ extension TopReply<NameCost> {
         // Each top name is a top name of a vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
-                NameCost(
-                    name: "\(entry.name)",
-                    vendor: vendor.settings.name,
-                    calls: entry.calls,
-                    excess: entry.excess,
-                    units: entry.units,
-                    route: entry.route,
-                    domain: routes.domain(entry.route)
-                )
+                NameCost(entry, vendor: vendor.settings.name, routes)
             }
         }
         let order = costs.sorted {
@@ -32,6 +24,21 @@ extension TopReply<NameCost> {
             sinceSeconds: sinceSeconds,
             total: total,
             entries: Array(order.prefix(count))
+        )
+    }
+}
+
+extension NameCost {
+    /// Makes the cost of a name from the counts of the vendor's client.
+    init(_ entry: CostTable.Entry, vendor: String, _ routes: RouteNames) {
+        self.init(
+            name: "\(entry.name)",
+            vendor: vendor,
+            calls: entry.calls,
+            excess: entry.excess,
+            units: entry.units,
+            route: entry.route,
+            domain: routes.domain(entry.route)
         )
     }
 }
