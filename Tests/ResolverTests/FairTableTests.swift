@@ -33,7 +33,8 @@ struct FairTableTests {
             ),
             work: FairTableTests.limits,
             waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1)),
-            limit: .seconds(3_600)
+            limit: .seconds(3_600),
+            isFailure: { $0 == "failure" }
         )
 
         /// Timer that never fires.
@@ -119,6 +120,53 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
+    func `the limit of a client with more than its share shrinks while its queries are lost`() {
+        let questions = Questions()
+        for number in 1...6 { questions.ask("a\(number)", by: 1) }
+        for number in 1...2 {
+            questions.advance(by: .seconds(1))
+            questions.end("a\(number)", "failure")
+        }
+        // Three places instead of six: each new query replaces an old one, which is lost, too.
+        for number in 7...10 { questions.ask("a\(number)", by: 1) }
+        #expect(questions.outcomes["a6"] == "evicted")
+        #expect(questions.outcomes["a9"] == nil)
+        #expect(questions.outcomes["a10"] == "refused")
+        // The limit grows back by the share in each second.
+        questions.advance(by: .milliseconds(995))
+        for number in 11...13 { questions.ask("a\(number)", by: 1) }
+        #expect(questions.count == 6)
+        #expect(questions.outcomes["a7"] == nil)
+    }
+
+    @Test
+    @ServiceLoop
+    func `lost queries do not limit a client within its share`() {
+        let questions = Questions()
+        for round in 1...4 {
+            for number in 1...3 { questions.ask("a\(round).\(number)", by: 1) }
+            questions.advance(by: .seconds(2))
+            for number in 1...3 { questions.end("a\(round).\(number)", "failure") }
+        }
+        for number in 1...6 { questions.ask("b\(number)", by: 1) }
+        #expect(!questions.outcomes.values.contains("refused"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query that passes to another client counts as its newest`() {
+        let questions = Questions()
+        for number in 1...5 { questions.ask("a", by: UInt32(number), as: "a\(number)") }
+        for number in 1...7 { questions.ask("n\(number)", by: UInt32(20 + number)) }
+        // The table is full and no client exceeds its share: each new query evicts the oldest one.
+        for number in 1...3 { questions.ask("m\(number)", by: UInt32(30 + number)) }
+        #expect(questions.outcomes["a1"] == "evicted")
+        #expect(questions.outcomes["a2"] == nil)
+        #expect(questions.outcomes["n2"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
     func `an evicted query continues for the other clients that wait for it`() {
         let questions = Questions()
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
@@ -183,7 +231,8 @@ struct FairTableTests {
             world.clocks,
             work: ResolverLimits.inFlight,
             waiting: ResolverLimits.waiting,
-            limit: .seconds(5)
+            limit: .seconds(5),
+            isFailure: { _ in false }
         )
         var (outcomes, cancelled) = ([String](), false)
         var end: (@ServiceLoop (String) -> Void)?
@@ -241,7 +290,8 @@ struct FairTableTests {
             .system,
             work: ResolverLimits.inFlight,
             waiting: ResolverLimits.waiting,
-            limit: .seconds(3_600)
+            limit: .seconds(3_600),
+            isFailure: { $0 == "failure" }
         )
         var end: (@ServiceLoop (String) -> Void)?
         let turns = LoopTurns()

@@ -11,6 +11,9 @@ protocol FairEntry: AnyObject {
     /// Time at which the entry was added.
     var began: Instant { get }
 
+    /// Number of the entry in the order of admission; a moved entry gets a new number.
+    var order: UInt64 { get set }
+
     /// True if the entry has left the table.
     var isOver: Bool { get set }
 
@@ -18,23 +21,31 @@ protocol FairEntry: AnyObject {
     var line: FairLine<Self>? { get set }
 }
 
-/// Entries in order of age; entries that have left are removed lazily.
+/// Entries in order of admission; entries that have left are removed lazily.
 @ServiceLoop
 final class FairLine<Entry: FairEntry> {
-    fileprivate var entries: ArraySlice<Entry> = []
+    private var entries: ArraySlice<(entry: Entry, order: UInt64)> = []
     fileprivate var count = 0
 
-    nonisolated init() {}
+    /// Limit of the client; unused in the list of all clients.
+    fileprivate var window: LossWindow
 
-    fileprivate func append(_ entry: Entry, _ isIn: (Entry) -> Bool) {
-        entries.append(entry)
+    nonisolated init(_ window: LossWindow) { self.window = window }
+
+    fileprivate func append(_ entry: Entry) {
+        entries.append((entry, entry.order))
         count += 1
-        if entries.count > 2 * count + 64 { entries = ArraySlice(entries.filter(isIn)) }
+        if entries.count > 2 * count + 64 { entries = ArraySlice(entries.filter(Self.isIn)) }
     }
 
-    fileprivate func oldest(_ isIn: (Entry) -> Bool) -> Entry? {
-        while let first = entries.first, !isIn(first) { entries.removeFirst() }
-        return entries.first
+    fileprivate var oldest: Entry? {
+        while let first = entries.first, !Self.isIn(first) { entries.removeFirst() }
+        return entries.first?.entry
+    }
+
+    /// Returns false for an entry that has left the table or was moved after it was listed.
+    private static func isIn(_ listed: (entry: Entry, order: UInt64)) -> Bool {
+        !listed.entry.isOver && listed.entry.order == listed.order
     }
 }
 
@@ -64,6 +75,8 @@ package struct FairLimits: Sendable {
 /// A new entry of the client with the most entries evicts an older entry of the same client.  If
 /// the oldest entry of that client is younger than `FairLimits.grace`, the new entry is refused.
 /// This bounds the rate of new work.
+///
+/// The limit of a client shrinks while much of its work is lost (``LossWindow``).
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits
@@ -82,7 +95,7 @@ struct FairTable<Entry: FairEntry> {
         case refused
     }
 
-    private let all = FairLine<Entry>()
+    private let all: FairLine<Entry>
     private var lines: [ClientNetwork?: FairLine<Entry>] = [:]
 
     /// The client that used the table last, because one client often sends many queries in a row.
@@ -93,12 +106,23 @@ struct FairTable<Entry: FairEntry> {
     /// Clients with more entries than `limits.share`: at most `limits.all / limits.share`.
     private var large: Set<ClientNetwork?> = []
 
-    init(_ limits: FairLimits) { self.limits = limits }
+    /// Reduced limits of clients that have no entries now.
+    private var reduced: [ClientNetwork?: LossWindow] = [:]
+
+    /// Maximum number of ``reduced`` limits.
+    private static var mostReduced: Int { 256 }
+
+    /// Number of the latest admission.
+    private var order: UInt64 = 0
+
+    init(_ limits: FairLimits) {
+        self.limits = limits
+        all = FairLine(LossWindow(limits))
+    }
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
     mutating func add(_ entry: Entry) {
         count += 1
-        all.append(entry) { !$0.isOver }
         enter(entry)
     }
 
@@ -111,9 +135,20 @@ struct FairTable<Entry: FairEntry> {
         leave(entry, from: entry.client)
     }
 
-    /// Moves an entry to the list of its new `client`.
+    /// Counts a result of the client's work, before the entry is removed.
+    ///
+    /// - Parameter hasFailed: true if the work has no answer.  It is lost if it lasted
+    ///   `FairLimits.grace` or longer.
+    func note(_ entry: Entry, hasFailed: Bool, now: Instant) {
+        guard let line = entry.line else { return }
+        let isLost = hasFailed && now - entry.began >= limits.grace
+        line.window.note(isLost: isLost, entries: line.count, now: now, limits)
+    }
+
+    /// Moves an entry to the list of its new `client`, as the newest entry.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
         leave(entry, from: former)
+        all.count -= 1
         enter(entry)
     }
 
@@ -122,14 +157,15 @@ struct FairTable<Entry: FairEntry> {
         of client: ClientNetwork?,
         now: Instant
     ) -> Admission {
-        if line(of: client).count >= limits.perClient { return replacement(of: client, now) }
+        let line = line(of: client)
+        if line.count >= line.window.size(at: now, limits) { return replacement(of: client, now) }
         guard count >= limits.all else { return .accepted }
         let largest = large.max { lines[$0]?.count ?? 0 < lines[$1]?.count ?? 0 }
         if let largest {
             guard largest != client else { return replacement(of: client, now) }
             return oldest(of: largest).map(Admission.replaces) ?? .refused
         }
-        return all.oldest { !$0.isOver }.map(Admission.replaces) ?? .refused
+        return all.oldest.map(Admission.replaces) ?? .refused
     }
 
     /// Returns the client's own oldest entry for replacement, if it is old enough.
@@ -144,16 +180,18 @@ struct FairTable<Entry: FairEntry> {
     }
 
     private mutating func oldest(of client: ClientNetwork?) -> Entry? {
-        lines[client]?.oldest { !$0.isOver && $0.client == client }
+        lines[client]?.oldest
     }
 
     /// Returns the list of a client, and stores it in `latest`.
     private mutating func line(of client: ClientNetwork?) -> FairLine<Entry> {
         if let latest {
             if latest.client == client { return latest.line }
-            if latest.line.count == 0 { lines[latest.client] = nil }
+            if latest.line.count == 0 { forget(latest.client, latest.line) }
         }
-        let line = lines[client] ?? FairLine()
+        let line =
+            lines[client]
+            ?? FairLine(reduced.removeValue(forKey: client) ?? LossWindow(limits))
         lines[client] = line
         latest = (client, line)
         return line
@@ -162,8 +200,11 @@ struct FairTable<Entry: FairEntry> {
     private mutating func enter(_ entry: Entry) {
         let client = entry.client
         let line = line(of: client)
+        order += 1
+        entry.order = order
         entry.line = line
-        line.append(entry) { !$0.isOver && $0.client == client }
+        all.append(entry)
+        line.append(entry)
         if line.count > limits.share { large.insert(client) }
     }
 
@@ -172,6 +213,14 @@ struct FairTable<Entry: FairEntry> {
         entry.line = nil
         line.count -= 1
         if line.count == limits.share { large.remove(client) }
-        if line.count == 0, latest?.line !== line { lines[client] = nil }
+        if line.count == 0, latest?.line !== line { forget(client, line) }
+    }
+
+    /// Removes the list of a client without entries; keeps its limit if it is reduced.
+    private mutating func forget(_ client: ClientNetwork?, _ line: FairLine<Entry>) {
+        lines[client] = nil
+        guard line.window.isReduced(limits) else { return }
+        if reduced.count >= Self.mostReduced { reduced.remove(at: reduced.startIndex) }
+        reduced[client] = line.window
     }
 }

@@ -38,6 +38,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         let deadline: Instant
         let wasMerged: Bool
         var isOver = false
+        var order: UInt64 = 0
         var line: FairLine<Waiter>?
 
         /// Released when called: the table keeps a waiter for a while, and the completion handler
@@ -75,6 +76,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         var client: ClientNetwork?
         var waiters: [Waiter] = []
         var isOver = false
+        var order: UInt64 = 0
         var line: FairLine<Work>?
 
         init(_ key: Key, _ began: Instant, _ client: ClientNetwork?) {
@@ -97,6 +99,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private let clocks: Clocks
     private let limit: Duration
+    private let isFailure: (Value) -> Bool
     private var running: [Key: Work] = [:]
 
     /// Number of evicted entries.
@@ -119,9 +122,17 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     ///   - work: bounds of the work in flight.
     ///   - waiting: bounds of the waiting callers.
     ///   - limit: time after which work is cancelled.
-    init(_ clocks: Clocks, work: FairLimits, waiting: FairLimits, limit: Duration) {
+    ///   - isFailure: returns true for a result that means that no source has answered.
+    init(
+        _ clocks: Clocks,
+        work: FairLimits,
+        waiting: FairLimits,
+        limit: Duration,
+        isFailure: @escaping (Value) -> Bool
+    ) {
         self.clocks = clocks
         self.limit = limit
+        self.isFailure = isFailure
         places = FairTable(work)
         seats = FairTable(waiting)
     }
@@ -175,6 +186,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private func end(_ work: Work, _ value: Value) {
         guard !work.isOver else { return }
+        places.note(work, hasFailed: isFailure(value), now: clocks.now())
         finish(work)
         work.signal.finish()
         let waiters = work.waiters
@@ -236,6 +248,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             case .refused: return false
             case .replaces(let work):
                 evictions += 1
+                places.note(work, hasFailed: true, now: now)
                 evict(work)
             }
         }
@@ -300,7 +313,10 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
                 next = min(next ?? waiter.deadline, waiter.deadline)
             }
         }
-        for work in endless { finish(work) }
+        for work in endless {
+            places.note(work, hasFailed: true, now: now)
+            finish(work)
+        }
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })

@@ -31,7 +31,8 @@ package final class SingleFlight {
             work: ResolverLimits.inFlight,
             waiting: ResolverLimits.waiting,
             // Longer than `work`, so that the work can report the reason of its failure.
-            limit: ResolverLimits.total
+            limit: ResolverLimits.total,
+            isFailure: { $0.resolution.isFailure }
         )
     }
 

@@ -23,6 +23,7 @@ package final class SnapshotWaiters {
         fileprivate let deadline: Instant
 
         var isOver = false
+        var order: UInt64 = 0
         var line: FairLine<Waiting>?
 
         /// The snapshot's answer, and the time at which the client gets it.
