@@ -206,6 +206,15 @@ struct MetricsTests {
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
         #expect(idle[15].isSilent)
+        // A connection with an unfinished reply is older, and stays.
+        let busy = try Socket(.stream, to: port)
+        let requests = String(repeating: "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", count: 400)
+        try busy.send(Array(requests.utf8))
+        #expect(try !busy.receive().isEmpty)
+        let others = try (0..<16).map { _ in try Socket(.stream, to: port) }
+        #expect(try others[0].receive().isEmpty)
+        #expect(try !busy.receive().isEmpty)
+        #expect(others[15].isSilent)
         try daemon.stop()
     }
 

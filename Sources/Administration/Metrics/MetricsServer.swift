@@ -6,8 +6,8 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. With too many clients, the oldest connection is closed: clients cannot block
-/// others.
+/// connections. With too many clients, the oldest connection without a complete request is closed,
+/// so that connections that send nothing do not end a scrape.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {
@@ -35,7 +35,16 @@ final class MetricsServer {
     private let renderer: ScrapeRenderer
 
     /// Oldest first.
-    private var clients: [StreamConnection] = []
+    private var clients: [Client] = []
+
+    private final class Client {
+        let connection: StreamConnection
+
+        /// True while a complete request is answered.
+        var isServed = false
+
+        init(_ connection: StreamConnection) { self.connection = connection }
+    }
 
     /// `run` starts the server.
     init(
@@ -72,13 +81,17 @@ final class MetricsServer {
 
     func stop() {
         listener.close()
-        for client in clients { client.close() }
+        for client in clients { client.connection.close() }
     }
 
     // MARK: - One client
 
-    private func admit(_ client: StreamConnection) {
-        if clients.count >= limits.connections { clients.removeFirst().close() }
+    private func admit(_ connection: StreamConnection) {
+        if clients.count >= limits.connections {
+            let oldest = clients.firstIndex { !$0.isServed } ?? clients.startIndex
+            clients.remove(at: oldest).connection.close()
+        }
+        let client = Client(connection)
         clients.append(client)
         ServiceLoop.task { [self] in
             do throws(SocketError) {
@@ -86,38 +99,41 @@ final class MetricsServer {
             } catch {
                 logger.debug("metrics: connection closed: \(error)")
             }
-            client.close()
+            connection.close()
             clients.removeAll { $0 === client }
         }
     }
 
-    private func serve(_ client: StreamConnection) async throws(SocketError) {
+    private func serve(_ client: Client) async throws(SocketError) {
+        let connection = client.connection
         var octets: [UInt8] = []
         var arrival: Instant?
         while true {
             if let end = ScrapeRequest.end(of: octets) {
+                client.isServed = true
                 let request = await renderer.request(octets[..<end])
                 octets.removeFirst(end)
                 arrival = nil
-                try await client.write(
+                try await connection.write(
                     await reply(to: request),
                     deadline: Clock.now + limits.departure
                 )
-                guard request.keepsConnection else { return try await part(from: client) }
+                client.isServed = false
+                guard request.keepsConnection else { return try await part(from: connection) }
                 // Lets other clients run.
                 await Task.yield()
                 continue
             }
             let room = ScrapeRequest.maximumOctets - octets.count
             guard room > 0 else {
-                try await client.write(
+                try await connection.write(
                     Self.head("431 Request Header Fields Too Large", isLast: true),
                     deadline: Clock.now + limits.departure
                 )
-                return try await part(from: client)
+                return try await part(from: connection)
             }
             if !octets.isEmpty, arrival == nil { arrival = Clock.now + limits.arrival }
-            let more = try await client.read(
+            let more = try await connection.read(
                 upTo: room,
                 deadline: arrival ?? Clock.now + limits.idle
             )
