@@ -168,6 +168,7 @@ extension ControlInterface {
         # + by-source: [string]int             cache, stale, vendor, upstream, local, ...
         # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
         # + by-transport: [string]int          udp, tcp
+        # + early-fallback: int                within upstream: answered before the vendors
         type QueryStats (total: int)
 
         # + p50-us, p90-us, p99-us, p999-us, max-us: int
@@ -322,7 +323,8 @@ extension ControlInterface {
         # origin: the vendor or upstream of the answer, also for a cached answer
         # server: origin/origin-server; deprecated
         # + origin-server: ?string             its address or URL
-        # fallback: why an upstream answered in a vendor's place, empty or failed
+        # fallback: why an upstream answered in a vendor's place: empty, failed, or early (before
+        #   the vendor)
         # flags: truncated, merged, refreshed, unprotected
         # + time-us: ?int                      since 1970
         # + time-ms: int                       the same; deprecated

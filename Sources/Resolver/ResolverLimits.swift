@@ -34,6 +34,9 @@ package enum ResolverLimits {
     /// The interval starts at `shortestRefresh` and doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
+    /// Maximum TTL in seconds of an upstream's answer that is given before the vendors have answered.
+    static let earlyLifetime: UInt32 = 30
+
     /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 

@@ -129,6 +129,10 @@ extension MetricsReport {
                 "unlogged_queries", .counter, "Queries missing in the log of `log.queries`",
                 life.unloggedQueries
             ),
+            (
+                "early_fallbacks", .counter, "Queries answered by upstreams before the vendors",
+                stats.queries.earlyFallback
+            ),
             ("misses_in_flight", .gauge, "Queries being resolved", misses.inFlight),
             ("misses_merged", .counter, "Misses that joined a query in flight", misses.merged),
             (

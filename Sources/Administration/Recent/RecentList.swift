@@ -154,7 +154,7 @@ extension QueryCount {
         if record.isMiss { misses += 1 }
         switch record.fallback {
         case .empty: fallbackEmpty += 1
-        case .failed: fallbackFailed += 1
+        case .failed, .early: fallbackFailed += 1
         case nil: break
         }
         slowestUs = max(slowestUs, record.microseconds)

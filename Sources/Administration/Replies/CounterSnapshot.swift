@@ -20,6 +20,7 @@ struct CounterSnapshot {
     private var vendors: [VendorStats] = []
     private var upstreams: [UpstreamStats] = []
     private var misses = MissStats()
+    private var earlyFallbacks: UInt64 = 0
     private var refresh = RefreshStats()
     private var network = NetworkStats()
     private var log: LogStats?
@@ -58,6 +59,7 @@ struct CounterSnapshot {
         misses.merged =
             state.resolver.singleFlight.merged + state.resolver.vendors.numbers.paired
             + clients.reduce(state.mergedOfFormerVendors) { $0 + $1.1.merged + $1.1.paired }
+        earlyFallbacks = state.resolver.singleFlight.earlyFallbacks
         misses.dropped =
             state.resolver.singleFlight.evicted
             + (state.misses?.dropped.load(ordering: .relaxed) ?? 0)
@@ -84,6 +86,7 @@ struct CounterSnapshot {
         reply.queries.bySource = queries.bySource
         reply.queries.byRcode = queries.byOutcome
         reply.queries.byTransport = queries.byTransport
+        reply.queries.earlyFallback = earlyFallbacks.since(zero.earlyFallbacks)
 
         let hits = hits.since(zero.hits)
         let missLatency = missLatency.since(zero.missLatency)

@@ -3,7 +3,7 @@ internal import Control
 
 extension UInt64 {
     /// The whole value if the counter was reset meanwhile.
-    fileprivate func since(_ earlier: UInt64) -> UInt64 {
+    func since(_ earlier: UInt64) -> UInt64 {
         self >= earlier ? self - earlier : self
     }
 }

@@ -181,12 +181,9 @@ extension RouteSettings {
     }
 
     private func hasSameValues(as other: RouteSettings) -> Bool {
-        domains == other.domains && except == other.except && vendors == other.vendors
-            && fallback == other.fallback && upstreams == other.upstreams
-            && privateAnswers == other.privateAnswers && stale == other.stale
-            && prefetch == other.prefetch && minimumTTL == other.minimumTTL
-            && maximumTTL == other.maximumTTL && clientSubnet == other.clientSubnet
-            && sdns == other.sdns
+        var other = other
+        other.place = place
+        return self == other
     }
 }
 

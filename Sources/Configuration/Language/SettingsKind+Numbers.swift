@@ -84,16 +84,21 @@ extension SettingsKind where Value == Duration {
         return .scalar(
             "a duration from \(first) to \(last)",
             schema: SettingsSchema.number(0...0, pattern: "^(0+|[0-9]+(ms|s|m|h|d))$"),
-            read: { text throws(Mismatch) in
-                let milliseconds = try Scale.time.read(text)
-                // `Duration` traps on overflow.
-                guard milliseconds <= range.upperBound.milliseconds else { throw Mismatch() }
-                let duration = Duration.milliseconds(milliseconds)
-                guard range.contains(duration) else { throw Mismatch() }
-                return duration
-            },
+            read: { text throws(Mismatch) in try duration(text, in: range) },
             write: { .text(Scale.time.write($0.milliseconds)) }
         )
+    }
+
+    static func duration(
+        _ text: String,
+        in range: ClosedRange<Duration>
+    ) throws(Mismatch) -> Duration {
+        let milliseconds = try Scale.time.read(text)
+        // `Duration` traps on overflow.
+        guard milliseconds <= range.upperBound.milliseconds else { throw Mismatch() }
+        let duration = Duration.milliseconds(milliseconds)
+        guard range.contains(duration) else { throw Mismatch() }
+        return duration
     }
 }
 

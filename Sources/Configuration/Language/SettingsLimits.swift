@@ -33,6 +33,9 @@ enum SettingsLimits {
 
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
+    /// Less than the 3 s that the vendors have.
+    static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
+
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
 
     /// Lifetime of a vendor's server list.

@@ -18,6 +18,9 @@ package struct RouteSettings: Sendable, Equatable {
     /// Source if no vendor has an answer.
     package var fallback = Fallback.upstream
 
+    /// Wait for the vendors before a new name is answered by upstreams.
+    package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
+
     /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
@@ -119,6 +122,17 @@ extension RouteSettings: SettingsEntry {
             Source to use if no vendor has an answer. `upstream` queries the upstreams. With \
             `none`, only answers of vendors count, and a name without one has no addresses. Types \
             other than A and AAAA always go to the upstreams.
+            """
+        ),
+        .option(
+            "fallback-after",
+            \.fallbackAfter,
+            .fallbackDelay,
+            """
+            Time without an answer of the vendors after which a name that is not cached is answered \
+            by the upstreams, with a TTL of at most 30 s. The vendor's answer replaces it in the \
+            cache when it arrives. `off` waits for the vendors, up to 3 s. No effect with \
+            `fallback: none`.
             """
         ),
         .option(

@@ -87,6 +87,9 @@ package struct QueryStats: Codable, Sendable, Equatable {
     /// `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
+    /// Queries of source `upstream` that were answered before the vendors (`fallback-after`).
+    package var earlyFallback: UInt64 = 0
+
     /// Creates zero counters.
     package init() {}
 }

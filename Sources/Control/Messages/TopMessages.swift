@@ -90,7 +90,7 @@ package struct QueryCount: Codable, Sendable, Equatable {
     /// Cache misses.
     package var misses: UInt64
 
-    /// Upstream answers after an empty answer, or a failure, of a vendor.
+    /// Upstream answers after an empty answer of a vendor, or after a failure or a late answer.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 

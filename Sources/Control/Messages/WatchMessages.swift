@@ -75,7 +75,8 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Result of the vendor if an upstream answered instead: `empty` or `failed`.
+    /// Result of the vendor if an upstream answered instead: `empty` or `failed`; `early` if the vendor
+    /// had not answered yet.
     package var fallback: String?
 
     /// `udp` or `tcp`.

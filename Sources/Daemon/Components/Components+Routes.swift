@@ -100,6 +100,7 @@ struct RoutingPlan: Sendable {
             options.maximumTTL = route.maximumTTL?.wholeSeconds
             options.isPrefetched = route.prefetch
             options.families = route.families
+            options.fallbackAfter = route.fallbackAfter.delay
             options.parameters = RouteParameters(
                 clientSubnet: route.clientSubnet,
                 sdns: route.sdns

@@ -140,6 +140,9 @@ package struct Provenance: Sendable, Equatable {
 
         /// No vendor answered in time, or no vendor could be called.
         case failed
+
+        /// No vendor has answered yet (`fallback-after`).
+        case early
     }
 
     static let local = Provenance(source: .local, origin: AnswerSourceRegistry.itself)

@@ -24,6 +24,9 @@ package final class ResolverStatistics {
     /// Queries answered with SERVFAIL because they were evicted or refused.
     var evicted: UInt64 = 0
 
+    /// Queries answered by an upstream because no vendor had answered yet.
+    var earlyFallbacks: UInt64 = 0
+
     /// Queries answered by work that another query had started.
     var merged: UInt64 = 0
 

@@ -41,6 +41,10 @@ package struct Route: Sendable {
         /// Parameters that the route sets for vendors; nil if those of the vendors' settings apply.
         package var parameters: RouteParameters?
 
+        /// Time without a vendor's answer after which a new name is answered by upstreams; nil if
+        /// they are queried only after the vendors.
+        package var fallbackAfter: Duration?
+
         /// Families to request from vendors; nil for the setting of the vendor.
         package var families: FamilyChoice?
 

@@ -77,7 +77,7 @@ extension Resolution {
     }
 
     /// Limits the lifetime and all TTLs of an answer to `question` to a number of seconds.
-    fileprivate mutating func shorten(to seconds: UInt32, _ question: Question) {
+    mutating func shorten(to seconds: UInt32, _ question: Question) {
         lifetime = min(lifetime, seconds)
         sections = sections.mappingTTLs(of: question) { min($0, seconds) }
     }

@@ -61,12 +61,16 @@ final class Router {
     }
 
     /// Resolves `query`, and calls `completion` exactly once, possibly before this returns.
+    ///
+    /// - Parameter replace: called at most once, after `completion`, with a vendor's answer that
+    ///   replaces the early answer of an upstream.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: Instant,
         trace: Trace?,
         cancellation: CancellationSignal?,
+        replace: @escaping SharedResolution.Completion,
         _ completion: @escaping SharedResolution.Completion
     ) {
         let askUpstreams = { [self] (told: @escaping UpstreamStage.Completion) in
@@ -89,64 +93,20 @@ final class Router {
                 )
             }
         }
-        vendors.ask(
-            query,
-            match,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation
-        ) { [self] result in
-            switch result {
-            case .answered(let finding):
-                completion(finding)
-            case .empty(let provenance, let siblings) where !match.route.fallsBack:
-                let nothing = Resolution.noData(
-                    query.question,
-                    zone: match.domain,
-                    seconds: policy.negative.lowerBound,
-                    provenance: provenance
-                )
-                completion(ResolvedAnswer(nothing, siblings: siblings))
-            case .failed where !match.route.fallsBack:
-                completion(
-                    ResolvedAnswer(.failure(query, .noReachableAuthority, "no vendor answered"))
-                )
-            case .empty(_, let siblings) where group(match) == nil:
-                let text = "no vendor has an address, and no upstream is configured for this name"
-                let failure = Resolution.failure(query, .noReachableAuthority, text)
-                completion(ResolvedAnswer(failure, siblings: siblings))
-            case .failed where group(match) == nil:
-                let text = "no vendor answered, and no upstream is configured for this name"
-                completion(ResolvedAnswer(.failure(query, .noReachableAuthority, text)))
-            case .empty(let provenance, let siblings):
-                trace?.note("no vendor has an address: querying upstreams")
-                askUpstreams { [self] said in
-                    var resolution = denials.filtered(
-                        said,
-                        query,
-                        match,
-                        isVendorEmpty: true,
-                        siblings: siblings
-                    )
-                    vendors.note(&resolution, after: provenance)
-                    resolution.provenance.fallback = .empty
-                    completion(ResolvedAnswer(resolution, siblings: siblings))
-                }
-            case .failed:
-                trace?.note("no vendor answered: querying upstreams")
-                askUpstreams { [self] said in
-                    var resolution = denials.filtered(
-                        said,
-                        query,
-                        match,
-                        isVendorEmpty: false,
-                        hasVendorFailed: true
-                    )
-                    resolution.provenance.fallback = .failed
-                    completion(ResolvedAnswer(resolution))
-                }
-            }
-        }
+        VendorFallback(
+            VendorFallback.Context(
+                policy: policy,
+                vendors: vendors,
+                denials: denials,
+                query: query,
+                match: match,
+                trace: trace,
+                askUpstreams: match.route.fallsBack && group(match) != nil ? askUpstreams : nil
+            ),
+            replace: replace,
+            completion
+        )
+        .begin(deadline: deadline, cancellation: cancellation)
     }
 }
 

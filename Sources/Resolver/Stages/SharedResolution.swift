@@ -52,16 +52,34 @@ final class SharedResolution {
             match,
             deadline: deadline,
             trace: trace,
-            cancellation: cancellation
+            cancellation: cancellation,
+            replace: { [self] in _ = kept($0, query, match, before, trace) }
         ) { [self] found in
             guard !(cancellation?.isCancelled ?? false) || !found.resolution.isFailure else {
                 return completion(found)
             }
-            var finding = found
-            localAnswers.guardCache(against: &finding, query)
-            cacheWriter.keep(finding, query, match, networksLeftBefore: before, trace: trace)
-            addressOrdering?.order(&finding, query, match)
-            completion(finding)
+            completion(kept(found, query, match, before, trace))
         }
+    }
+
+    /// Caches an answer, and returns it as clients get it.
+    private func kept(
+        _ found: ResolvedAnswer,
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        _ networksLeftBefore: UInt64,
+        _ trace: Trace?
+    ) -> ResolvedAnswer {
+        var finding = found
+        localAnswers.guardCache(against: &finding, query)
+        cacheWriter.keep(
+            finding,
+            query,
+            match,
+            networksLeftBefore: networksLeftBefore,
+            trace: trace
+        )
+        addressOrdering?.order(&finding, query, match)
+        return finding
     }
 }

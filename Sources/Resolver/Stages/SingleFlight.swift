@@ -36,6 +36,9 @@ package final class SingleFlight {
         )
     }
 
+    /// Number of queries answered by upstreams before the vendors (`fallback-after`).
+    package var earlyFallbacks: UInt64 { statistics.earlyFallbacks }
+
     /// Number of queries answered with SERVFAIL because they were evicted or refused.
     package var evicted: UInt64 { statistics.evicted }
 
@@ -70,6 +73,9 @@ package final class SingleFlight {
                     statistics.merged += 1
                     statistics.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
                     finding.resolution.provenance.wasMerged = true
+                }
+                if finding.resolution.provenance.fallback == .early {
+                    statistics.earlyFallbacks += 1
                 }
                 completion(finding)
             }

@@ -34,7 +34,8 @@ enum QueryText {
             }
         var notes = query.flags
         if let fallback = query.fallback {
-            notes.insert(fallback == "empty" ? "no vendor address" : "no vendor answered", at: 0)
+            let reasons = ["empty": "no vendor address", "early": "early fallback"]
+            notes.insert(reasons[fallback] ?? "no vendor answered", at: 0)
         }
         let end = notes.isEmpty ? "" : " (" + notes.joined(separator: ", ") + ")"
         let over = query.transport == "tcp" ? " over TCP" : ""

@@ -37,6 +37,14 @@ enum StatsText {
                 title = ""
             }
         }
+        if stats.earlyFallback > 0 {
+            table.add(
+                Table.Cell("of upstream", .faint),
+                Table.Cell("early fallback"),
+                Table.Cell(Units.count(stats.earlyFallback)),
+                Table.Cell(Units.percent(stats.earlyFallback, of: stats.total))
+            )
+        }
         return table.text(palette)
     }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Wait for the vendors before an early answer of the upstreams.
+package enum FallbackDelay: Sendable, Hashable {
+    case off
+
+    case after(Duration)
+
+    /// The wait; nil for no early answer.
+    package var delay: Duration? {
+        switch self {
+        case .off: nil
+        case .after(let delay): delay
+        }
+    }
+}
+
+extension SettingsKind where Value == FallbackDelay {
+    static var fallbackDelay: SettingsKind {
+        let durations = SettingsKind<Duration>.duration(SettingsLimits.fallbackAfter)
+        return .scalar(
+            "\(durations.expected), or `off`",
+            schema: SettingsSchema.either(
+                durations.schema,
+                SettingsSchema.words(["off", "false"])
+            ),
+            read: { text throws(Mismatch) in
+                guard text != "off", text != "false" else { return .off }
+                return .after(
+                    try SettingsKind<Duration>.duration(
+                        text,
+                        in: SettingsLimits.fallbackAfter
+                    )
+                )
+            },
+            write: { setting in
+                switch setting {
+                case .off: .text("off")
+                case .after(let delay): durations.write(delay)
+                }
+            }
+        )
+    }
+}
