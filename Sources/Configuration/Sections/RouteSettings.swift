@@ -83,8 +83,7 @@ extension RouteSettings: SettingsEntry {
             """
             Names that the route covers. `example.com` means the domain and all names below it, \
             "=only.this.example" only that name, "*.below.example" only the names below it, and \
-            `.` every name. The most specific match of all routes wins; the order of routes does \
-            not matter.
+            `.` every name. The most specific match of all routes wins.
             """
         ),
         .option(
@@ -93,8 +92,7 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain),
             example: [DomainPattern(literal: "internal.example.com")],
             """
-            Names below these domains that the route does not cover, in the same forms. They are \
-            resolved as if this route did not exist.
+            Names below these domains that the route does not cover, in the same forms.
             """
         ),
         .option(
@@ -108,7 +106,7 @@ extension RouteSettings: SettingsEntry {
             example: ["tencent", "alibaba"],
             """
             Vendors for A and AAAA queries, in order: if a vendor fails, the next one is queried. \
-            The names must be registered with the vendor, and the vendor bills every call.
+            Register the names with the vendor, which bills every call.
             """
         ),
         .option(
@@ -116,9 +114,9 @@ extension RouteSettings: SettingsEntry {
             \.fallback,
             .choice(),
             """
-            Source to use if no vendor has an answer. `upstream` queries the upstreams. With \
-            `none`, only answers of vendors count, and a name without one has no addresses. Types \
-            other than A and AAAA always go to the upstreams.
+            Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, a \
+            name without an answer of a vendor has no addresses. Types other than A and AAAA \
+            always go to the upstreams.
             """
         ),
         .option(
@@ -131,8 +129,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["office"],
             """
-            Upstreams for this route, in order, instead of the general ones. Required if the route \
-            has no `vendors`.
+            Upstreams for this route, in order, instead of the general ones. Required without \
+            `vendors`.
             """
         ),
         .option(
@@ -140,10 +138,10 @@ extension RouteSettings: SettingsEntry {
             \.privateAnswers,
             .choice(),
             """
-            Handling of private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public \
-            networks of RFC 6890) in answers of vendors. `drop` removes them, which prevents DNS \
-            rebinding. `allow` keeps them, also in answers of upstreams, see `rebinding`. \
-            Loopback, link-local and multicast addresses in answers of vendors are always removed.
+            Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
+            6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
+            `allow` keeps them, also in answers of upstreams, see `rebinding`. Loopback, \
+            link-local and multicast addresses of vendors are always removed.
             """
         ),
         .option(
@@ -160,8 +158,7 @@ extension RouteSettings: SettingsEntry {
             .boolean,
             """
             Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
-            `off` also applies to names in `cache.prefetch.names`. Refreshes of names that few \
-            clients query cost calls without need.
+            `off` also applies to names in `cache.prefetch.names`.
             """
         ),
         .option(
@@ -171,9 +168,9 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.minimum-ttl`",
             example: .seconds(300),
             """
-            Lower limit for TTLs of these names, instead of `cache.minimum-ttl`. A vendor is \
-            called once per TTL: a larger TTL saves calls, but clients keep using the old address \
-            of a name that has moved. A change applies to new answers.
+            Lower limit for TTLs of new answers for these names, instead of `cache.minimum-ttl`. A \
+            vendor is called once per TTL: a larger TTL saves calls, but clients keep the old \
+            address of a moved name.
             """
         ),
         .option(
@@ -183,8 +180,7 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.maximum-ttl`",
             example: .seconds(3_600),
             """
-            Upper limit for TTLs of these names, instead of `cache.maximum-ttl`. A change applies \
-            to new answers.
+            Upper limit for TTLs of new answers for these names, instead of `cache.maximum-ttl`.
             """
         ),
         .option(
@@ -195,8 +191,8 @@ extension RouteSettings: SettingsEntry {
             // 203.0.113.7 (RFC 5737).
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address that is sent to the vendors for these names, instead of the \
-            `client-subnet` of each vendor.
+            Client address for the vendors of these names, instead of `client-subnet` of each \
+            vendor.
             """
         ),
         .option(
@@ -206,9 +202,8 @@ extension RouteSettings: SettingsEntry {
             standard: "`sdns` of the vendor",
             example: ["tier": "gold"],
             """
-            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-. For these \
-            names, Alibaba gets them instead of all parameters in `sdns` of the vendor. {} sends \
-            none. Requires a vendor of kind alibaba in `vendors`.
+            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-, instead of \
+            all those in `sdns` of an Alibaba vendor. {} sends none.
             """
         ),
         .option(
