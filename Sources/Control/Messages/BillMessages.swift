@@ -5,7 +5,7 @@ package struct BillRequest: CallParameters, Equatable {
     /// True for the cost of the month instead of the day.
     package var month: Bool?
 
-    /// Vendor whose counts of the day and the month are set to 0 first; nil for none.
+    /// Vendor whose stored counts are set to 0 before the reply; nil for none.
     package var reset: String?
 
     /// Creates the request.
@@ -26,7 +26,6 @@ package struct BillReply: Codable, Sendable, Equatable {
     /// Bills in the order of the settings.
     package var vendors: [VendorBill]
 
-    /// Settings that cost less.
     package var advice: [BillAdvice]
 
     /// Creates the reply.
@@ -39,23 +38,19 @@ package struct BillReply: Codable, Sendable, Equatable {
 
 /// Bill of one vendor.
 package struct VendorBill: Codable, Sendable, Equatable {
-    /// Name in the settings.
     package var name: String
 
-    /// Billed units.
     package var units: BilledUnits
 
     /// Cost of the period, after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Rules of the bill.
     package var rules: BillRules
 
-    /// Units that were not needed since the start or the reset of the counters, by reason, as
-    /// `avoided` in `Stats`.
+    /// Units that were not needed, by reason as in `avoided`, since the reset of the counters.
     package var saved: Counts = [:]
 
-    /// Upper bounds of the units by route, since the start or the reset of the counters.
+    /// Upper bounds of the units by route, since the reset of the counters.
     package var routes: [RouteCost] = []
 
     /// Names with the most billable calls.
@@ -106,7 +101,6 @@ package struct BillRules: Codable, Sendable, Equatable {
 
 /// Change of the settings that costs less.
 package struct BillAdvice: Codable, Sendable, Equatable {
-    /// Vendor whose bill changes.
     package var vendor: String
 
     /// Options to set.

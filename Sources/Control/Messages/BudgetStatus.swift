@@ -23,7 +23,6 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     /// Calls wanted beyond the budget, made or not.
     package var beyond: UInt64 = 0
 
-    /// State that decides if the next call is made.
     package var state = State.within
 
     package var dayEndsSeconds: Int

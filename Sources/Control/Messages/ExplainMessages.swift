@@ -114,8 +114,8 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// A refresh is a prefetch of a name in demand. It does not occur for failures, for TTLs of a
-    /// few seconds and after a failed refresh.
+    /// A refresh is the prefetch of a name in demand; none follows a failure, a TTL of a few
+    /// seconds or a failed refresh.
     package var nextBy: String?
 
     /// Calls of the next resolution.

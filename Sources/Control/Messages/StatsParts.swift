@@ -90,10 +90,10 @@ package struct MissStats: Codable, Sendable, Equatable {
 package struct RefreshStats: Codable, Sendable, Equatable {
     package var started: UInt64 = 0
 
-    /// With a new answer.
+    /// Refreshes with a new answer.
     package var done: UInt64 = 0
 
-    /// The old answer stays.
+    /// Refreshes that kept the old answer.
     package var failed: UInt64 = 0
 
     /// Not started: too many vendor lookups in the last minute.

@@ -16,7 +16,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     /// Back-off left; 0 if the next query may try the server.
     package var forSeconds: Int?
 
-    /// Reason for the back-off.
     package var reason: String?
 
     /// Deprecated; use `latencyUs`.

@@ -53,7 +53,6 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var budget: BudgetStatus?
 
-    /// Units that the vendor bills.
     package var units: BilledUnits?
 
     /// Cost of the current month (UTC), after the free units; nil if the price is unknown.

@@ -32,7 +32,6 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     package var budget: BudgetStatus?
 
-    /// Units that the vendor bills.
     package var units: BilledUnits?
 
     /// Cost of the current month (UTC); nil if the price is unknown.
