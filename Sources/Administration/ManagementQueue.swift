@@ -8,7 +8,6 @@ package import Net
 /// job took. Therefore the jobs use at most a third of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
-    /// Multiple of the job's duration.
     static let pauseFactor = 2
 
     /// Accounts for reading the call and sending the reply.
@@ -22,7 +21,6 @@ package final class ManagementQueue {
     /// Number of jobs that were run.
     private(set) var jobs = 0
 
-    /// Number of queued jobs.
     var waitingJobs: Int { waiting.reduce(0) { $0 + $1.jobs.count } }
 
     private var isBusy = false

@@ -16,7 +16,6 @@ package struct MetricsReport: Sendable {
 
     package var queries = QuerySums()
 
-    /// Latencies by component.
     var latencies: [(wait: String, help: String, sum: LatencySum)] = []
 
     var life = Life()

@@ -3,7 +3,6 @@ internal import Control
 
 /// Changes made to answers before clients get them.
 package struct AnswerSettings: Sendable, Equatable {
-    /// HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
     package var aaaa = AAAA.keep
@@ -41,10 +40,8 @@ package struct AnswerSettings: Sendable, Equatable {
 
 /// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
-    /// Removes private addresses from upstreams' answers.
     package var protect = false
 
-    /// May have private addresses.
     package var except: [DomainPattern] = []
 
     package init() {}

@@ -32,7 +32,6 @@ package struct CacheSettings: Sendable, Equatable {
 
     /// Serve-stale settings (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// Time after expiry during which an answer may be served.
         package var window = Duration.seconds(86_400)
 
         /// Waiting time of a client.

@@ -7,7 +7,6 @@ package struct ControlSettings: Sendable, Equatable {
 
     package var mode = 0o660
 
-    /// Owner of the socket.
     package var group = "httpdns"
 
     package init() {}

@@ -5,7 +5,6 @@ package import Net
 package struct MetricsSettings: Sendable, Equatable {
     package var listen: [MetricsPlace] = []
 
-    /// Mode of the Unix sockets.
     package var mode = 0o660
 
     package var group = "httpdns"

@@ -6,22 +6,18 @@ package import HTTPDNS
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
 
-    /// The most specific match of all routes wins.
     package var domains: [DomainPattern] = []
 
     /// Names below `domains`, not covered.
     package var except: [DomainPattern] = []
 
-    /// Vendors for A and AAAA queries, in order.
     package var vendors: [String] = []
 
-    /// Source if no vendor has an answer.
     package var fallback = Fallback.upstream
 
     /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
-    /// Private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
     /// Subject to `cache.stale`.
@@ -30,7 +26,6 @@ package struct RouteSettings: Sendable, Equatable {
     /// Address families of calls; nil for the setting of the vendor.
     package var families: FamilyChoice?
 
-    /// True if answers may be refreshed before they expire, subject to `cache.prefetch`.
     package var prefetch = true
 
     /// Lower limit for TTLs of positive answers; nil for `cache.minimum-ttl`.

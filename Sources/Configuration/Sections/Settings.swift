@@ -4,13 +4,11 @@ package import Net
 
 /// Contents of the settings files, with defaults.
 package struct Settings: Sendable, Equatable {
-    /// Addresses for UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
     /// The machine may lack a default address.
     package var listenMark = DefaultMark(isDefault: true)
 
-    /// Networks of clients; other clients get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
     /// Limit for clients on other machines; nil for no limit.

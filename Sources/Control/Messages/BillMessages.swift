@@ -23,7 +23,6 @@ package struct BillReply: Codable, Sendable, Equatable {
     /// Period of the costs: `day` or `month` (UTC).
     package var period: String
 
-    /// Bills in the order of the settings.
     package var vendors: [VendorBill]
 
     package var advice: [BillAdvice]
@@ -78,7 +77,6 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// False if the vendor does not publish its unit.
     package var known: Bool
 
-    /// Free units per calendar month (UTC).
     package var freePerMonth: UInt64
 
     /// Price of 10,000 units; nil if unknown.
@@ -87,7 +85,6 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// Page with the rules; nil if they are assumptions.
     package var page: String?
 
-    /// Day on which the page was read (ISO 8601).
     package var readOn: String?
 
     /// Creates rules without price and page.
@@ -112,7 +109,6 @@ package struct BillAdvice: Codable, Sendable, Equatable {
     /// Change of the units; negative if they decrease.
     package var changePercent: Int
 
-    /// Disadvantages.
     package var givesUp: String
 
     /// Creates an advice.

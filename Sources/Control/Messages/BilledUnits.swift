@@ -28,7 +28,6 @@ package struct BilledUnits: Codable, Sendable, Equatable {
 package struct BilledCost: Codable, Sendable, Equatable {
     package var amount: Double
 
-    /// ISO 4217 code.
     package var currency: String
 
     /// Creates an amount.
