@@ -23,8 +23,7 @@ extension AccelerateSettings {
             """
             Answers queries over loopback in the kernel, from copies of frequently queried \
             answers. Requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
-            httpdnsd-accelerate.conf. Without them, `auto` runs without acceleration, and \
-            `required` refuses to start.
+            httpdnsd-accelerate.conf. Without them, `required` refuses to start.
             """
         ),
         .option(

@@ -56,11 +56,10 @@ extension AnswerSettings {
             \.httpsRecords,
             .choice(),
             """
-            HTTPS and SVCB records of names that a vendor answers. These records come from \
-            upstreams, and their address hints would lead clients past the vendor. `align` \
-            replaces the hints by the vendor's addresses from the cache, or removes them; a client \
-            that requests DNSSEC gets NODATA. `forward` returns the records unchanged. `block` \
-            always answers NODATA.
+            HTTPS and SVCB records of names that a vendor answers. They come from upstreams, and \
+            their address hints would lead clients past the vendor. `align` replaces the hints by \
+            the vendor's addresses from the cache, or removes them; a client that requests DNSSEC \
+            gets NODATA. `forward` changes nothing. `block` always answers NODATA.
             """
         ),
         .option(
@@ -79,8 +78,7 @@ extension AnswerSettings {
             """
             Order of the addresses in an answer. `rotate` starts each answer from the cache with \
             another address. `fastest` puts the address with the shortest TCP connect time first; \
-            each server is measured at most once in 5 minutes, with a connection that sends no \
-            data. No address is removed.
+            each server is measured at most once in 5 minutes.
             """
         ),
         .option(
@@ -90,7 +88,7 @@ extension AnswerSettings {
             """
             Names and TCP ports to measure for `order: fastest`, for example [{domain: \
             example.com, port: 8443}]. A domain has the forms of `domains` in a route; the first \
-            entry that matches a name applies. [] means all names of vendors, at port 443.
+            match applies. [] means all names of vendors, at port 443.
             """
         )
     )
@@ -171,8 +169,7 @@ extension RebindingSettings {
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
             answers of upstreams, except for routes with `upstreams` or `private-answers: allow`. \
-            DNS block lists, which mail servers use, answer with such addresses: add them to \
-            `except`.
+            Add DNS block lists of mail servers, which answer with such addresses, to `except`.
             """
         ),
         .option(

@@ -105,7 +105,7 @@ extension CacheSettings {
             """
             Stale answers (RFC 8767): if no fresh answer arrives within `after`, the client gets \
             the expired one, with an extended DNS error (RFC 8914: 3 or 19). The resolution \
-            continues, and the next client gets its result.
+            continues.
             """
         ),
         .section(
@@ -117,9 +117,9 @@ extension CacheSettings {
             """
             Refresh of answers before they expire. A query after the time set by `at` triggers one \
             refresh, if the TTL of the answer is at least 10 s. With a vendor, each refresh is a \
-            billable call: a name costs at most one call per `at` of its TTL, and one call even if \
-            no other query follows. No refresh is sent to a vendor that is paused, rate-limited, \
-            over its budget or not responding.
+            billable call: at most one per `at` of the TTL, and one even if no other query \
+            follows. No refresh is sent to a vendor that is paused, rate-limited, over its budget \
+            or not responding.
             """
         ),
         .option(
@@ -129,9 +129,8 @@ extension CacheSettings {
             """
             File that preserves the cache across restarts and power failures. It is read at \
             startup, while queries are already answered, and written every 5 minutes and at \
-            shutdown. Answers that have expired in the meantime become stale. `auto` means \
-            cache.snapshot in the directory of StateDirectory= of the systemd unit; without such a \
-            directory there is no snapshot.
+            shutdown. `auto` means cache.snapshot in the directory of StateDirectory= of the \
+            systemd unit; without such a directory there is no snapshot.
             """
         )
     )
@@ -173,8 +172,7 @@ extension CacheSettings.Stale {
             \.after,
             .duration(SettingsLimits.staleAfter),
             """
-            Time that a client waits for a fresh answer before it gets the stale one. With 0, the \
-            client gets the stale answer immediately.
+            Time that a client waits for a fresh answer before it gets the stale one.
             """
         ),
         .option(

@@ -47,10 +47,10 @@ extension MetricsSettings {
                 .list("places", of: .metricsPlace, count: SettingsLimits.scrapePoints)
             ),
             """
-            Addresses that serve `/metrics` over HTTP, in the Prometheus and OpenMetrics text \
-            formats: an IP address with an optional port, the path of a Unix socket, or a list of \
-            these. [] serves no metrics. Every client that can connect can read the counters, \
-            which contain no query names and no client addresses.
+            Addresses that serve `/metrics` over HTTP for Prometheus: an IP address with an \
+            optional port, the path of a Unix socket, or a list of these. [] serves no metrics. \
+            Every client that can connect can read the counters, which contain no query names and \
+            no client addresses.
             """
         ),
         .option(

@@ -17,7 +17,7 @@ extension RateLimitSettings {
             """
             UDP queries per second that are answered for each IPv4 address or IPv6 /64. Above it, \
             every second query gets a truncated response (TC), so that the client retries over \
-            TCP; the other queries are dropped. Raise it if many clients share one address.
+            TCP; the others are dropped. Raise it if many clients share one address.
             """
         )
     )

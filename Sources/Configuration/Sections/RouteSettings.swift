@@ -76,8 +76,8 @@ extension RouteSettings: SettingsEntry {
                 DomainPattern(literal: "*.below.example"),
             ],
             """
-            Names that the route covers. `example.com` means the domain and all names below it, \
-            "=only.this.example" only that name, "*.below.example" only the names below it, and \
+            Names that the route covers. `example.com` includes all names below it, \
+            "=only.this.example" is only that name, "*.below.example" only the names below it, and \
             `.` every name. The most specific match of all routes wins.
             """
         ),
@@ -100,8 +100,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["tencent", "alibaba"],
             """
-            Vendors for A and AAAA queries, in order: if a vendor fails, the next one is queried. \
-            Register the names with the vendor, which bills every call.
+            Vendors for A and AAAA queries, in order. Register the names with the vendor, which \
+            bills every call.
             """
         ),
         .option(
@@ -109,9 +109,8 @@ extension RouteSettings: SettingsEntry {
             \.fallback,
             .choice(),
             """
-            Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, a \
-            name without an answer of a vendor has no addresses. Types other than A and AAAA \
-            always go to the upstreams.
+            Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, the \
+            name has no addresses. Types other than A and AAAA always go to the upstreams.
             """
         ),
         .option(
@@ -135,8 +134,8 @@ extension RouteSettings: SettingsEntry {
             """
             Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
             6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
-            `allow` keeps them, also in answers of upstreams, see `rebinding`. Loopback, \
-            link-local and multicast addresses of vendors are always removed.
+            `allow` keeps them, also in answers of upstreams. Loopback, link-local and multicast \
+            addresses of vendors are always removed.
             """
         ),
         .option(

@@ -140,12 +140,11 @@ extension Settings {
             \.listen,
             .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
             """
-            Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" listen \
-            on all addresses of the machine and require an explicit `allow`. A default address \
-            that the machine does not have is skipped with a warning; an address that is listed \
-            here must exist. Addresses in httpdnsd.socket and httpdnsd-ipv6.socket of systemd are \
-            always served. The service may not bind ports below 1024: add such addresses to \
-            httpdnsd.socket.
+            Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
+            an explicit `allow`. A missing default address is skipped with a warning; an address \
+            that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            httpdnsd-ipv6.socket are always served. The service may not bind ports below 1024: add \
+            such addresses to httpdnsd.socket.
             """
         ),
         .option(
@@ -163,9 +162,9 @@ extension Settings {
             fresh: RateLimitSettings(),
             isOn: true,
             """
-            Limit on UDP responses for each client network, against queries with forged source \
-            addresses. Clients on this machine and clients with a valid DNS cookie (RFC 7873) are \
-            not limited.
+            Limit on UDP responses for each client network, against forged source addresses. \
+            Clients on this machine and clients with a valid DNS cookie (RFC 7873) are not \
+            limited.
             """
         ),
         .option(
@@ -173,9 +172,9 @@ extension Settings {
             \.workers,
             .workers(SettingsLimits.workers),
             """
-            Number of threads that answer queries from the cache, for each address in `listen`. \
-            `auto` starts one thread per CPU core. One is enough for most machines. A change \
-            requires a restart.
+            Number of threads that answer queries from the cache, for each address in `listen`; \
+            `auto`: one per CPU core. One is enough for most machines. A change requires a \
+            restart.
             """
         ),
         .section(
@@ -191,8 +190,8 @@ extension Settings {
             "vendors",
             \.vendors,
             """
-            HTTPDNS accounts. The key of each entry is a name that you choose. A vendor is queried \
-            only for names that a route sends to it.
+            HTTPDNS accounts, by a name that you choose. A vendor is queried only for names that a \
+            route sends to it.
             """
         ),
         .list(
@@ -221,9 +220,9 @@ extension Settings {
             """
             DNS resolvers for all queries that no vendor answers, in order of preference. The two \
             entries in this manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: \
-            replace them by resolvers that you trust. Certificates cannot be verified while the \
-            system clock is wrong by years: for a machine that boots without a correct clock, add \
-            a plain DNS upstream (`udp://`) after the encrypted ones.
+            replace them by resolvers that you trust. For a machine that boots without a correct \
+            clock, and so cannot verify certificates, add a plain DNS upstream (`udp://`) after \
+            the encrypted ones.
             """
         ),
         .section(
@@ -258,8 +257,8 @@ extension Settings {
             RebindingSettings.table,
             """
             Protection against DNS rebinding: with a public name that resolves to a private \
-            address, a web page can reach routers and printers in your network. These options \
-            apply to answers of upstreams. For vendors, see `private-answers` of a route.
+            address, a web page can reach devices in your network. For answers of upstreams; for \
+            vendors, see `private-answers` of a route.
             """
         ),
         .section(

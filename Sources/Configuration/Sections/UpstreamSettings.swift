@@ -71,9 +71,9 @@ extension UpstreamSettings: SettingsEntry {
             Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
             over TLS: both are encrypted, and the server must have a certificate for HOST. \
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
-            is plain DNS over TCP only. `:PORT` after the host is a non-standard port. Plain DNS \
-            can be read and forged on the network path: its answers are labelled as unprotected, \
-            and a plain upstream is queried only while the encrypted upstreams before it are down.
+            is plain DNS over TCP only. The host may have a `:PORT`. Plain DNS can be read and \
+            forged on the network path: its answers are labelled as unprotected, and a plain \
+            upstream is queried only while the encrypted upstreams before it are down.
             """
         ),
         .option(
@@ -120,9 +120,9 @@ extension UpstreamSettings: SettingsEntry {
             Trusts this upstream to validate DNSSEC: if it validated an answer, a client that set \
             AD or DO in its query gets the AD flag. Programs such as ssh and postfix trust keys in \
             the DNS because of AD alone. Enable it only for an upstream that you trust, over \
-            https:// or tls://, or over plain DNS on this machine. AD is never set in other \
-            answers, in stale answers and in modified answers. TTLs of validated answers are not \
-            raised to `minimum-ttl` or `negative-ttl`.
+            https:// or tls://, or over plain DNS on this machine. Stale answers and modified \
+            answers never have AD. TTLs of validated answers are not raised to `minimum-ttl` or \
+            `negative-ttl`.
             """
         ),
         .option(
@@ -130,8 +130,8 @@ extension UpstreamSettings: SettingsEntry {
             \.timeout,
             .duration(SettingsLimits.timeout),
             """
-            Time limit for one answer. The next upstream is queried earlier if an answer takes \
-            longer than usual.
+            Time limit for one answer. The next upstream is queried earlier if an answer is slower \
+            than usual.
             """
         )
     )

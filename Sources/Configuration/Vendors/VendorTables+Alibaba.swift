@@ -170,9 +170,9 @@ extension AlibabaSettings {
             example: true,
             """
             Fetches a list of nearby servers from `servers`, every 8 hours and when all servers \
-            fail; they are queried before `servers`. Fetched servers in another kind of network \
-            than `servers`, or with an unusual port over http, are ignored. The request is signed \
-            if `secret` is set.
+            fail; they are queried before `servers`. Those in another kind of network than \
+            `servers`, or with an unusual port over http, are ignored. The request is signed if \
+            `secret` is set.
             """
         ),
         .option(

@@ -94,9 +94,9 @@ extension JSONSettings {
             required: true,
             example: .example,
             """
-            URL of the API. The host is the name in the certificate of the servers, and is never \
-            resolved. {name} and {type} in the query part are replaced by those of the query; \
-            without them, name= and type= are appended.
+            URL of the API. The host is the name in the certificate, and is never resolved. {name} \
+            and {type} in the query part are replaced by those of the query; without them, name= \
+            and type= are appended.
             """
         ),
         VendorSettings.servers(

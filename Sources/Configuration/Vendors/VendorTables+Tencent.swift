@@ -112,10 +112,9 @@ extension TencentSettings {
             \.tencent.channel,
             .choice(),
             """
-            Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt names and \
-            answers over plain HTTP, but do not authenticate answers: an attacker on the network \
-            path can forge some answers without the key, so these answers are labelled as \
-            unprotected. Prefer `https`.
+            Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt calls over \
+            plain HTTP, but do not authenticate answers: an attacker on the network path can forge \
+            some without the key, so they are labelled as unprotected. Prefer `https`.
             """
         ),
         .option(
@@ -162,8 +161,8 @@ extension TencentSettings {
             .boolean,
             """
             Sends an expiry time with each call, for accounts with protection against theft. After \
-            a 401, the call is repeated once without (or with) the expiry time, and the form that \
-            works is kept.
+            a 401, the call is repeated once without (or with) it, and the form that works is \
+            kept.
             """
         ),
         .option(
@@ -196,10 +195,9 @@ extension TencentSettings {
             confTable,
             fresh: Conf(),
             """
-            Fetches a list of servers from the vendor's service /conf, for customers that got \
-            start-up servers from the vendor's support. The fetched servers are queried before \
-            `servers`. Fetched servers in another kind of network than the start-up server are \
-            ignored: a service on the Internet cannot name servers of your own network.
+            Fetches a list of servers from the vendor's service /conf, for customers with start-up \
+            servers from the vendor's support. The fetched servers are queried before `servers`. \
+            Fetched servers in another kind of network than the start-up server are ignored.
             """
         ),
         VendorSettings.batching(8),

@@ -136,7 +136,7 @@ extension VendorSettings {
             .duration(SettingsLimits.returnToPrimary),
             """
             Time after which the first server is tried again with one call, after another server \
-            has become the preferred one. If the first server answers, it is preferred again.
+            has become the preferred one. If it answers, it is preferred again.
             """
         ),
         .option(
@@ -164,9 +164,9 @@ extension VendorSettings {
             .proxy,
             example: .exampleProxy,
             """
-            HTTP proxy for all calls, by IP address and port. Calls over https use CONNECT. An \
-            error response of the proxy counts as a response of the vendor. Proxy environment \
-            variables are ignored.
+            HTTP proxy for all calls, by IP address and port; over https with CONNECT. An error \
+            response of the proxy counts as a response of the vendor. Proxy environment variables \
+            are ignored.
             """
         ),
         .option(
@@ -186,9 +186,8 @@ extension VendorSettings {
             example: 100,
             """
             Maximum number of calls per second. Above it, the next vendor of the route or its \
-            fallback answers. The limit of one client is as in `budget`. Set this option against \
-            clients that query random names, which can use up the `budget` of a day within \
-            minutes.
+            fallback answers. One client has the same limit as in `budget`. Set it against clients \
+            that query random names, which can use up the `budget` of a day within minutes.
             """
         ),
         .option(
@@ -272,10 +271,10 @@ extension VendorSettings {
             .integer(SettingsLimits.callsPerDay),
             example: 100_000,
             """
-            Calls per UTC day, without calls that did not reach the vendor or that the vendor \
-            refused. Above it, the next vendor or the fallback answers. If several clients (IPv4 \
-            addresses or IPv6 /56) used the vendor within 24h, one client can use three quarters \
-            of the calls, and the next client three quarters of the others.
+            Calls per UTC day, without those that did not reach the vendor or that it refused. \
+            Above it, the next vendor or the fallback answers. If several clients (IPv4 addresses \
+            or IPv6 /56) used the vendor within 24h, one client can use three quarters of the \
+            calls, and the next client three quarters of the others.
             """
         ),
         .option(
@@ -302,7 +301,7 @@ extension VendorSettings {
             .choice(),
             """
             Action when the budget is spent. `fallback` sends no more calls: the next vendor of \
-            the route or its fallback answers. `warn` continues to send calls and counts them.
+            the route or its fallback answers. `warn` continues to send and count calls.
             """
         )
     )
