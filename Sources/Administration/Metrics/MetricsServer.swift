@@ -6,8 +6,7 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-/// connections. With too many clients, the oldest connection is closed: clients cannot block
-/// others.
+/// connections. With too many clients, the oldest connection is closed.
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {

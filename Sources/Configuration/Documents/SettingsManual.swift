@@ -41,7 +41,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Active entries, and an example of an entry.
+        /// Default entries, and an example of an entry.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -53,7 +53,7 @@ package enum SettingsManual {
         /// Options that this example describes.
         var entries: [Entry]
 
-        /// Includes options that another example describes.
+        /// The same, with the options that another example describes.
         var allEntries: [Entry]
     }
 
