@@ -4,14 +4,13 @@ package import Net
 /// Queue of jobs for control calls or scrapes.
 ///
 /// One job runs at a time: the jobs of root first, then those of the other users in round-robin
-/// order, each user's jobs in order of arrival. After a job, no job runs for twice the time that the
-/// job took. Therefore the jobs use at most a third of the service loop, and one other thread.
+/// order.  After a job, none runs for twice its duration.  Therefore the jobs use at most a third
+/// of the service loop, and one other thread.
 @ServiceLoop
 package final class ManagementQueue {
-    /// Multiple of the job's duration.
     static let pauseFactor = 2
 
-    /// Accounts for reading the call and sending the reply.
+    /// Covers the time for reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
     /// A long job on another thread does not load the service loop.
@@ -22,14 +21,11 @@ package final class ManagementQueue {
     /// Number of jobs that were run.
     private(set) var jobs = 0
 
-    /// Number of queued jobs.
     var waitingJobs: Int { waiting.reduce(0) { $0 + $1.jobs.count } }
 
     private var isBusy = false
 
-    /// Queued jobs of the users that have any, the next user first.
-    ///
-    /// The limits of connections bound the number of jobs.
+    /// Queued jobs by user, the next user first; the limits of connections bound their number.
     private var waiting: [(user: UInt32, jobs: ArraySlice<CheckedContinuation<Void, Never>>)] = []
 
     private static let root: UInt32 = 0

@@ -2,7 +2,6 @@
 
 /// Varlink method call.
 package struct Call: Sendable, Equatable {
-    /// Full name, such as `io.httpdnsd.Control.Status`.
     package var method: String
 
     package var parameters: [String: JSONValue]
@@ -33,7 +32,7 @@ package struct Call: Sendable, Equatable {
         self.upgrade = upgrade
     }
 
-    /// Creates a call.
+    /// Creates a call with encoded arguments.
     ///
     /// - Throws: `EncodingError` for arguments without a JSON form.
     package init(_ method: String, arguments: some CallParameters) throws {

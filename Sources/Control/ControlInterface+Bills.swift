@@ -23,9 +23,8 @@ extension ControlInterface {
         # + units-per-day: int, change-percent: int, gives-up: string
         type BillAdvice (vendor: string, setting: string)
 
-        # Returns billed units and costs of the day, or of the month. period: day or month (UTC).
-        # With `reset`, sets the counts of that vendor to 0 first, which is a changing call.
-        # NotFound for an unknown vendor.
+        # Returns billed units and costs of the day, or of the month (UTC). `reset` names a vendor
+        # whose counts are set to 0 first: a changing call. NotFound for an unknown vendor.
         method Bill(month: ?bool, reset: ?string) -> (
           period: string,
           vendors: []VendorBill,

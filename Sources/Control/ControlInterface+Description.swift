@@ -3,18 +3,16 @@
 extension ControlInterface {
     /// Reply to `GetInterfaceDescription`, and the reference for all message fields.
     ///
-    /// Varlink's definition language has no hyphens, but our field names have. Such fields are
-    /// listed in comments, and types that consist mostly of them are an `object`. Other
-    /// declarations are exact.
+    /// A type that consists mostly of fields with hyphens is an `object`.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #
-        # Field names with a hyphen cannot be written in this language. They are listed in comments
-        # as `+ name: type` and are sent with that spelling. Clients ignore fields that they do not
-        # know; a call with a parameter that is not declared here is refused (InvalidParameter).
+        # Field names with a hyphen cannot be written in this language: they are listed in comments
+        # as `+ name: type`. Clients ignore fields that they do not know; a call with an unknown
+        # parameter is refused (InvalidParameter).
         interface io.httpdnsd.Control
 
-        # ready: answers queries; all vendors and upstreams are healthy or paused by an operator
+        # ready: all vendors and upstreams are healthy or paused by an operator
         # degraded: answers queries; `problems` lists what is wrong
         type State (ready, degraded, starting, stopping)
 
@@ -24,7 +22,7 @@ extension ControlInterface {
         # transport: udp or tcp. origin: settings or socket-activation
         type Listener (address: string, transport: string, origin: string)
 
-        # failed: failed calls. failures: the same; deprecated, because it is a table in Stats
+        # failed: failed calls. failures: the same; deprecated
         # + latency-p50-us: ?int               median duration of a call
         # + latency-ms-p50: ?float             the same; deprecated
         # + last-error: ?string
@@ -39,16 +37,16 @@ extension ControlInterface {
         )
 
         # operator: paused with Pause. account: the vendor refused the account; one probe call is
-        # made when the time is over. limit: all its servers returned HTTP 429. budget: the budget
-        # of the day is spent
+        # made when the time is over. limit: all servers returned HTTP 429. budget: the budget is
+        # spent
         type Reason (operator, account, limit, budget)
 
         # Reason why a vendor is not called.
         # + for-seconds: ?int                  remaining time; absent: until Resume
         type Rest (by: Reason, error: ?string)
 
-        # within: the next call is made. spent: it is not made and the fallback answers. exceeded:
-        # it is made although the budget is spent
+        # within: the next call is made. spent: the fallback answers instead. exceeded: the next
+        # call is made although the budget is spent
         type BudgetState (within, spent, exceeded)
 
         # beyond: calls wanted beyond the budget, made or not
@@ -89,8 +87,8 @@ extension ControlInterface {
           refresh: ?Refresh
         )
 
-        # rests: backed off after failures, unless all other servers are too. loops: leads back to
-        # this daemon. paused: by an operator
+        # rests: backed off after failures, unless all other servers are too. loops: forwards back
+        # to this daemon. paused: by an operator
         type UpstreamState (up, rests, loops, paused)
 
         # transport: udp, tcp, tls or https. reason: why the server is not queried
@@ -148,7 +146,6 @@ extension ControlInterface {
         # Answers from the kernel over loopback. answers: count since the start
         type Acceleration (state: AccelerationState, why: ?string, entries: int, answers: int)
 
-        # Overview of the daemon's state and problems.
         # + uptime-seconds: int
         # + resolv-conf: (points-here: ?bool, by: ?string, nameservers: []string)
         method Status() -> (
@@ -193,7 +190,7 @@ extension ControlInterface {
         # protected: forged answers are detected
         # A lookup ends as one of successes, empty and unanswered. Calls are HTTP requests.
         # routes: billable-names by route. failed: failed calls
-        # failures: the same as failures-by-kind; deprecated, because it is a number in Status
+        # failures: the same as failures-by-kind; deprecated
         # dropped: addresses removed from answers: private, unusable
         # + failures-by-kind: [string]int
         # avoided: calls that were not needed: cached, merged, paired, batched
@@ -232,7 +229,7 @@ extension ControlInterface {
         # + in-flight: int
         type MissStats (merged: int, dropped: int)
 
-        # Refreshes of cached answers before they expire. held: not started, as no vendor would be
+        # Refreshes of cached answers before they expire. held: not started: no vendor would be
         # called
         # + over-budget: int                   not started: too many in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
@@ -245,8 +242,7 @@ extension ControlInterface {
         type ProcessStats (descriptors: int, threads: int)
 
         # All counters. `reset` (a changing call: see Denied) sets them to zero after this reply,
-        # including those of Top, but not the spent budget. A call with `more` may have another
-        # parameter:
+        # with those of Top, but not the spent budget. In a call with `more`:
         # + every-seconds: ?int                1 to 86400: a reply now and after each interval
         # + since-seconds: int                 time since the counters were zero
         method Stats(reset: ?bool) -> (
@@ -266,8 +262,7 @@ extension ControlInterface {
 
         # Removes entries from the cache and returns their number. Exactly one of `all`, `name`,
         # `tree`, `negative`, `stale` and `source` is required; `type` requires `name`. With `soft`,
-        # entries are marked stale instead: they are resolved again, and served stale if that fails.
-        # Removing no entry is not an error. A changing call.
+        # entries are marked stale instead. A changing call.
         method Flush(
           all: ?bool,
           name: ?string,
@@ -306,8 +301,7 @@ extension ControlInterface {
 
         \(questions)
 
-        # calls: upper bound of the billable calls. excess: how many of them may belong to other
-        # names
+        # calls: upper bound of the billable calls. excess: those that may belong to other names
         type NameCost (
           name: string,
           vendor: string,
@@ -351,17 +345,16 @@ extension ControlInterface {
         #   cost                               NameCost, since the counters were zero
         #   names, misses, fallback, clients   QueryCount, of recent queries
         #   slow                               QueryEvent, of recent queries
-        # total: names in billable calls or queries, including those that are not listed
+        # total: names in billable calls, or queries, including those that are not listed
         # + since-seconds: int
-        # All kinds except `cost` show queries of other users, and require the rights of changing
-        # calls.
+        # All kinds except `cost` require the rights of changing calls.
         method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
 
         \(bills)
 
-        # Streams answered queries, all or those that match the parameters, in a call with `more`:
-        # until `count` queries are sent or the client disconnects. The first reply has no queries
-        # and is sent immediately. Requires the rights of changing calls.
+        # Streams answered queries that match the parameters, in a call with `more`: until `count`
+        # queries are sent or the client disconnects. The first reply has no queries and is sent
+        # immediately. Requires the rights of changing calls.
         # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
         # + slower-us: ?int
         # + slower-ms: ?float                  the same; deprecated

@@ -39,7 +39,7 @@ extension ControlInterface {
         # vendor: the vendor that bills the calls
         # + billable-calls: int                for a query now, if the first attempt succeeds
         # + next-seconds: ?int                 until the name is resolved again
-        # + next-by: ?string                   refresh: a prefetch, if in demand. query: the first query after expiry
+        # + next-by: ?string                   refresh: a prefetch. query: the next query
         # + next-billable-calls: int           billable calls of that resolution
         type Cost (vendor: ?string)
 
@@ -64,10 +64,10 @@ extension ControlInterface {
         # + left-out: int                      attempts and notes beyond the first 64
         # + billable-calls: int                upper bound
         type Report (answer: Resolved, attempts: []Attempt, notes: []string)
-
         # Returns how a client's query would be answered now, stage by stage. Sends nothing, unless
-        # `live` is true: then the name is resolved past the cache, and `live` of the reply lists
-        # the attempts. That requires the rights of changing calls. The default type is A. `answer`
+        # `live` is true: then the name is resolved past the cache, and the reply lists the
+        # attempts; this requires the rights of changing calls. The default type is A. `answer` is
+        # absent if the name would have to be resolved.
         # is absent if the name would have to be resolved.
         method Explain(name: string, type: ?string, live: ?bool) -> (
           name: string,
@@ -78,16 +78,14 @@ extension ControlInterface {
           cost: Cost,
           live: ?Report
         )
-
         # Resolves names as for a client, which can cause billable calls: requires the rights of
         # changing calls. Without a type, resolves A and AAAA. A call with `more` has up to 1024
-        # names, 16 at a time; each name has a reply, in the order of the names, and the last reply
-        # has none. Other calls have up to 16 names and one reply.
+        # names, and a reply for each, in the order of the names; the last reply has none. Other
+        # calls have up to 16 names and one reply.
         method Resolve(names: []string, type: ?string) -> (results: []Resolved)
 
         # Returns all cache entries, the oldest first, in a call with `more`: some entries per
-        # reply, and none in the last one. Requires the rights of changing calls, because it shows
-        # queries of others.
+        # reply, and none in the last one. Requires the rights of changing calls.
         # total: number of entries at that moment
         method Dump() -> (entries: []CachedEntry, total: int)
         """

@@ -13,7 +13,7 @@ package enum ControlLimits {
 
     /// The same in a call.
     ///
-    /// A `Resolve` call has 3. Decoding takes quadratic time in the nesting.
+    /// Decoding takes quadratic time in the nesting.  A `Resolve` call has 3.
     package static let callNesting = 5
 
     /// Values in a call, an empty list or object as two.

@@ -4,12 +4,8 @@ extension JSONText {
     /// Checks the nesting and the number of values of a message before decoding.
     ///
     /// ``JSONValue`` tries several types, and each failed attempt creates an error with its coding
-    /// path, so decoding takes cubic time in the nesting. Text that is not JSON may pass; the
-    /// parser refuses it.
+    /// path.  Text that is not JSON may pass; the parser refuses it.
     ///
-    /// - Parameters:
-    ///   - maximumNesting: levels of objects and lists.
-    ///   - maximumValues: an empty list or object counts as two.
     /// - Throws: `malformed`.
     static func checkSize(
         of octets: [UInt8],

@@ -4,7 +4,6 @@
 ///
 /// The text equals that of ``JSONText`` if members are written in alphabetical order.
 package struct JSONWriter {
-    /// The text.
     package private(set) var octets: [UInt8] = []
 
     /// True before the first member or element.

@@ -44,7 +44,6 @@ package protocol ControlHandling: Sendable {
     /// Sends all cache entries in parts; the returned last part is empty. Throws as `stats`.
     func dump(_ send: @escaping Send<DumpReply>) async throws -> DumpReply
 
-    /// Returns the names with the most billable calls.
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
     /// Returns billed units and costs, after resetting the counts of `request.reset`.
@@ -52,7 +51,6 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
 
-    /// Returns the recent queries with the highest latency.
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
 
     /// Returns the names or clients with the most recent queries.
@@ -72,7 +70,6 @@ package protocol ControlHandling: Sendable {
     /// Resumes a vendor or upstream, and resets its circuit breaker.
     func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
-    /// Returns the current settings.
     func settings() async throws(MethodError) -> SettingsReply
 
     /// Returns all routes, or the route of a name; may throw `notFound`.
@@ -81,12 +78,10 @@ package protocol ControlHandling: Sendable {
     /// Returns the log level, after changing it if requested.
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
-    /// Reloads the settings file.
     func reload() async throws(MethodError) -> ReloadReply
 
     /// Checks the settings file or another text like a reload.
     func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
 
-    /// Returns the versions of the daemon and its libraries.
     func version() async throws(MethodError) -> VersionReply
 }

@@ -6,8 +6,8 @@ package import Net
 /// Server of the control socket; answers the calls of each client in order.
 ///
 /// A client uses at most the memory of one call (64 KiB) and one reply. Deadlines end slow, silent
-/// and non-reading connections. A pipelining client gets one answer per iteration of the service
-/// loop. `ControlPlaces` has the limits.
+/// and non-reading connections. A client that pipelines calls gets one answer per iteration of the
+/// service loop. `ControlPlaces` has the limits.
 @ServiceLoop
 package final class ControlServer {
     /// Resource limits of clients.

@@ -7,7 +7,7 @@ package import Net
 
 /// Values of all metrics at one moment, since the start of the daemon.
 package struct MetricsReport: Sendable {
-    /// Except counters with more labels below.
+    /// Counters; those with more labels are in the properties below.
     var stats: StatsReply
 
     var vendors: [VendorStatus] = []
@@ -16,7 +16,6 @@ package struct MetricsReport: Sendable {
 
     package var queries = QuerySums()
 
-    /// Latencies by component.
     var latencies: [(wait: String, help: String, sum: LatencySum)] = []
 
     var life = Life()

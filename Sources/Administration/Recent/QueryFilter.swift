@@ -94,7 +94,7 @@ struct QueryFilter: Sendable {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
-    /// Fields that need no text.
+    /// Checks type, response time and client.
     func passes(_ record: QueryRecord) -> Bool {
         (type.map { $0.rawValue == record.type } ?? true)
             && (slower.map { record.microseconds > $0 } ?? true)

@@ -8,11 +8,11 @@ package import Resolver
 
 /// Log of every query, for `log.queries`.
 ///
-/// Reads the rings (fixed-size buffers) in which threads record queries, so logging does not slow
-/// down answers. Overwritten queries are counted as lost.
+/// Reads the circular buffers in which threads record queries, so logging does not slow down
+/// answers. Overwritten queries are counted as lost.
 @ServiceLoop
 package final class QueryLog {
-    /// Current rings, and names of the answer sources.
+    /// Current circular buffers, and names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 

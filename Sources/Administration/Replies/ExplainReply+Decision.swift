@@ -43,7 +43,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// Includes the cost of the next two queries.
+    /// Makes the cost of a query now, and of the next resolution.
     @ServiceLoop
     fileprivate init(_ decision: Decision) {
         self.init()
@@ -64,7 +64,7 @@ extension ExplainedCost {
 // MARK: - Steps
 
 extension Decision {
-    /// Nil if a vendor or an upstream must be queried.
+    /// Returns the answer; nil if a vendor or an upstream must be queried.
     fileprivate func answer(_ origins: AnswerSourceRegistry) -> Resolved? {
         if let hit { return Resolved(hit, origins) }
         let question = query.question

@@ -53,9 +53,9 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Vendor or upstream, and server; nil for this daemon.
+    /// Returns vendor or upstream, and server; nil for this daemon.
     ///
-    /// One of the daemon's numbers means that no source answered after a vendor without an address.
+    /// The daemon has several numbers.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

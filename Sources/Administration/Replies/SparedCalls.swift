@@ -5,7 +5,6 @@ internal import Resolver
 
 /// Avoided calls by vendor, except those that the vendor client counts.
 struct SparedCalls {
-    /// Cache hits.
     private(set) var cached: [String: UInt64] = [:]
 
     /// Queries merged into a query in flight.

@@ -54,7 +54,6 @@ extension ControlHandler {
         return bill(isMonthly: request.month ?? false)
     }
 
-    /// Vendor or upstream of the settings.
     private enum Server {
         case vendor(VendorClient)
         case upstream(String)

@@ -41,7 +41,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Active entries, and an example of an entry.
+        /// Default entries, and an example of an entry.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -53,7 +53,7 @@ package enum SettingsManual {
         /// Options that this example describes.
         var entries: [Entry]
 
-        /// Includes options that another example describes.
+        /// The same, with the options that another example describes.
         var allEntries: [Entry]
     }
 
@@ -61,23 +61,20 @@ package enum SettingsManual {
         Settings of httpdnsd: every option with its default and description. This file is the \
         output of `httpdnsd --print-config`.
 
-        Drop-ins are files in the directory httpdnsd.yaml.d next to this file, with names that end in \
-        .yaml. They are read after this file, in the order of their names. An option in a later \
+        Drop-ins are files in the directory httpdnsd.yaml.d next to this file, with names that end \
+        in .yaml. They are read after this file, in the order of their names. An option in a later \
         file replaces the same option of earlier files; a list of values is replaced as a whole. \
-        Entries of vendors, routes, upstreams and hosts.records are added to the entries of \
-        earlier files. If a vendor or upstream of the same name exists, the later file changes \
-        only the options that it contains. If a name in hosts.records exists, the later file \
-        replaces its addresses. `routes: []` and `upstreams: []` remove the entries of earlier \
+        Entries of vendors, routes, upstreams and hosts.records are added. If an entry of the same \
+        name exists, the later file changes only the options that it contains, or replaces the \
+        addresses of the name. `routes: []` and `upstreams: []` remove the entries of earlier \
         files.
 
-        Editors can validate and explain options with httpdnsd.schema.json, the output of \
-        `httpdnsd --print-schema`.
+        Editors can use httpdnsd.schema.json, the output of `httpdnsd --print-schema`.
 
         `httpdnsd --config FILE --check` reports all errors of a file. An absent option has its \
         default. To use a commented example, remove the `#` in front of its lines, and the value \
         above the example. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes \
-        (512KiB, 64MiB, 1GiB). Servers are always given by IP address, because httpdnsd does not \
-        resolve names in its settings.
+        (512KiB, 64MiB, 1GiB). Servers are given by IP address, never by name.
         """
 }
 

@@ -154,7 +154,7 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Checks look for the definitions.
+    /// Name of a vendor or upstream; `SettingsChecks` verifies that the name is defined.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

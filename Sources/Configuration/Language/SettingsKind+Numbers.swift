@@ -233,7 +233,7 @@ extension SettingsKind where Value == Bool {
 }
 
 extension Duration {
-    /// The settings have no finer durations.
+    /// Whole milliseconds, the smallest unit of the settings.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)

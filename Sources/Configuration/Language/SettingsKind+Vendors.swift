@@ -55,7 +55,6 @@ extension SettingsKind where Value == JSONSettings.Address {
 // MARK: - Calls
 
 extension SettingsKind where Value == HTTPVersion {
-    /// Versions that the installed libcurl supports.
     static var httpVersion: SettingsKind {
         let any = choice()
         return SettingsKind(

@@ -58,7 +58,7 @@ enum SettingsLimits {
     /// Units of one billed item.
     static let weight = 0...1_000
 
-    /// Parameters of custom resolution, whose total length is limited, too.
+    /// Number of parameters for custom resolution by Alibaba; their total length is limited, too.
     static let parameters = 0...100
 
     /// In octets.

@@ -24,7 +24,6 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
 
 /// Error or warning about a settings file.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
-    /// Path, as in `SettingsPlace`.
     package var file: String
 
     /// Counted from 1; 0 for the whole file.

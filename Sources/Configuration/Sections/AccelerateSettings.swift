@@ -22,9 +22,8 @@ extension AccelerateSettings {
             .choice(),
             """
             Answers queries over loopback in the kernel, from copies of frequently queried \
-            answers. This requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
-            httpdnsd-accelerate.conf. If one of them is missing, `auto` runs without acceleration, \
-            and `required` refuses to start.
+            answers. Requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
+            httpdnsd-accelerate.conf. Without them, `required` refuses to start.
             """
         ),
         .option(
@@ -32,8 +31,7 @@ extension AccelerateSettings {
             \.entries,
             .integer(SettingsLimits.accelerated),
             """
-            Maximum number of answers in the kernel. Each answer takes 1 KiB of kernel memory once \
-            it is stored.
+            Maximum number of answers in the kernel. Each takes 1 KiB of kernel memory.
             """
         )
     )

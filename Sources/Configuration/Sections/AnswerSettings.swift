@@ -3,7 +3,6 @@ internal import Control
 
 /// Changes made to answers before clients get them.
 package struct AnswerSettings: Sendable, Equatable {
-    /// HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
     package var aaaa = AAAA.keep
@@ -41,10 +40,8 @@ package struct AnswerSettings: Sendable, Equatable {
 
 /// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
-    /// Removes private addresses from upstreams' answers.
     package var protect = false
 
-    /// May have private addresses.
     package var except: [DomainPattern] = []
 
     package init() {}
@@ -59,11 +56,10 @@ extension AnswerSettings {
             \.httpsRecords,
             .choice(),
             """
-            Handling of HTTPS and SVCB records of names that a vendor answers. These records come \
-            from upstreams, and their address hints would lead clients past the vendor. `align` \
-            replaces the hints by the vendor's addresses from the cache, or removes them; a client \
-            that requests DNSSEC gets NODATA. `forward` returns the records unchanged. `block` \
-            always answers NODATA.
+            HTTPS and SVCB records of names that a vendor answers. They come from upstreams, and \
+            their address hints would lead clients past the vendor. `align` replaces the hints by \
+            the vendor's addresses from the cache, or removes them; a client that requests DNSSEC \
+            gets NODATA. `forward` changes nothing. `block` always answers NODATA.
             """
         ),
         .option(
@@ -71,8 +67,8 @@ extension AnswerSettings {
             \.aaaa,
             .choice(),
             """
-            Handling of AAAA queries. `suppress` answers them with NODATA, for networks without \
-            working IPv6. Names in `hosts` keep their IPv6 addresses.
+            AAAA queries. `suppress` answers them with NODATA, for networks without working IPv6. \
+            Names in `hosts` keep their IPv6 addresses.
             """
         ),
         .option(
@@ -80,10 +76,9 @@ extension AnswerSettings {
             \.order,
             .choice(),
             """
-            Order of the addresses in an answer. `as-received` keeps the order. `rotate` starts \
-            each answer from the cache with another address. `fastest` puts the address with the \
-            shortest TCP connect time first; each server is measured at most once in 5 minutes, in \
-            the background, with a connection that sends no data. No address is ever removed.
+            Order of the addresses in an answer. `rotate` starts each answer from the cache with \
+            another address. `fastest` puts the address with the shortest TCP connect time first; \
+            each server is measured at most once in 5 minutes.
             """
         ),
         .option(
@@ -93,8 +88,7 @@ extension AnswerSettings {
             """
             Names and TCP ports to measure for `order: fastest`, for example [{domain: \
             example.com, port: 8443}]. A domain has the forms of `domains` in a route; the first \
-            entry that matches a name applies. [] means all names that a route sends to vendors, \
-            at port 443.
+            match applies. [] means all names of vendors, at port 443.
             """
         )
     )
@@ -174,9 +168,8 @@ extension RebindingSettings {
             .boolean,
             """
             Removes private, loopback and other addresses that are not public (RFC 6890) from \
-            answers of upstreams. Names of routes with `upstreams` or with `private-answers: \
-            allow` are exempt. DNS block lists, which mail servers use, answer with such \
-            addresses: add them to `except`.
+            answers of upstreams, except for routes with `upstreams` or `private-answers: allow`. \
+            Add DNS block lists of mail servers, which answer with such addresses, to `except`.
             """
         ),
         .option(

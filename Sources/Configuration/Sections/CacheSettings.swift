@@ -32,7 +32,6 @@ package struct CacheSettings: Sendable, Equatable {
 
     /// Serve-stale settings (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// Time after expiry during which an answer may be served.
         package var window = Duration.seconds(86_400)
 
         /// Waiting time of a client.
@@ -68,9 +67,8 @@ extension CacheSettings {
             \.size,
             .size(SettingsLimits.cacheSize),
             """
-            Memory limit of the cache. When the cache is full, answers that were not queried \
-            recently are evicted. 64MiB holds about 500,000 answers. A change takes effect after a \
-            restart.
+            Memory limit of the cache; answers that were not queried recently are evicted first. \
+            64MiB holds about 500,000 answers. A change requires a restart.
             """
         ),
         .option(
@@ -78,8 +76,8 @@ extension CacheSettings {
             \.minimumTTL,
             .duration(SettingsLimits.ttl),
             """
-            Lower limit for TTLs: a smaller TTL is raised to this value. More than a few seconds \
-            delays changes: clients keep using the old address of a name that has moved.
+            Lower limit for TTLs. More than a few seconds delays changes: clients keep the old \
+            address of a moved name.
             """
         ),
         .option(
@@ -87,7 +85,7 @@ extension CacheSettings {
             \.maximumTTL,
             .duration(SettingsLimits.ttl),
             """
-            Upper limit for TTLs: a larger TTL is lowered to this value.
+            Upper limit for TTLs.
             """
         ),
         .section(
@@ -106,8 +104,8 @@ extension CacheSettings {
             isOn: true,
             """
             Stale answers (RFC 8767): if no fresh answer arrives within `after`, the client gets \
-            the expired one. The resolution continues, and the next client gets its result. A \
-            client that uses EDNS is informed by an extended DNS error (RFC 8914: 3 or 19).
+            the expired one, with an extended DNS error (RFC 8914: 3 or 19). The resolution \
+            continues.
             """
         ),
         .section(
@@ -117,11 +115,11 @@ extension CacheSettings {
             fresh: Prefetch(),
             isOn: true,
             """
-            Refresh of answers before they expire, so that no client waits. A query that arrives \
-            after the time set by `at` triggers one refresh, if the TTL of the answer is at least \
-            10 s. With a vendor, each refresh is a billable call: a name costs at most one call \
-            per `at` of its TTL, and one call even if no other query follows. No refresh is sent \
-            to a vendor that is paused, backing off, rate-limited or over its budget.
+            Refresh of answers before they expire. A query after the time set by `at` triggers one \
+            refresh, if the TTL of the answer is at least 10 s. With a vendor, each refresh is a \
+            billable call: at most one per `at` of the TTL, and one even if no other query \
+            follows. No refresh is sent to a vendor that is paused, rate-limited, over its budget \
+            or not responding.
             """
         ),
         .option(
@@ -130,11 +128,9 @@ extension CacheSettings {
             .snapshot,
             """
             File that preserves the cache across restarts and power failures. It is read at \
-            startup, and written every 5 minutes and at shutdown. While the file is being read, \
-            queries are already answered, also from the file. Answers that have expired in the \
-            meantime become stale answers. `auto` means cache.snapshot in the directory that \
-            systemd creates for StateDirectory= of the unit; without such a directory there is no \
-            snapshot.
+            startup, while queries are already answered, and written every 5 minutes and at \
+            shutdown. `auto` means cache.snapshot in the directory of StateDirectory= of the \
+            systemd unit; without such a directory there is no snapshot.
             """
         )
     )
@@ -147,7 +143,7 @@ extension CacheSettings.NegativeTTL {
             \.minimum,
             .duration(SettingsLimits.negativeTTL),
             """
-            Lower limit for the lifetime of a negative answer.
+            Lower limit.
             """
         ),
         .option(
@@ -155,7 +151,7 @@ extension CacheSettings.NegativeTTL {
             \.maximum,
             .duration(SettingsLimits.negativeTTL),
             """
-            Upper limit for the lifetime of a negative answer.
+            Upper limit.
             """
         )
     )
@@ -168,7 +164,7 @@ extension CacheSettings.Stale {
             \.window,
             .duration(SettingsLimits.staleWindow),
             """
-            Time after expiry during which an answer may still be served.
+            Time after expiry during which an answer may be served.
             """
         ),
         .option(
@@ -176,8 +172,7 @@ extension CacheSettings.Stale {
             \.after,
             .duration(SettingsLimits.staleAfter),
             """
-            Time that a client waits for a fresh answer before it gets the stale one. With 0, the \
-            client gets the stale answer immediately, and the next client gets the fresh one.
+            Time that a client waits for a fresh answer before it gets the stale one.
             """
         ),
         .option(
@@ -206,8 +201,8 @@ extension CacheSettings.Prefetch {
             \.budgetPerMinute,
             .integer(SettingsLimits.prefetchBudget),
             """
-            Maximum number of vendor lookups per minute that prefetch may start. Queries to \
-            upstreams are free and are not counted.
+            Maximum number of vendor lookups per minute for prefetch. Queries to upstreams are not \
+            counted.
             """
         ),
         .option(
@@ -215,8 +210,7 @@ extension CacheSettings.Prefetch {
             \.names,
             .list("names", of: .domainName, count: SettingsLimits.prefetchNames),
             """
-            Names to resolve at startup and to refresh always, even if no client queries them. \
-            `budget-per-minute` applies to them, too.
+            Names to resolve at startup and to refresh always, within `budget-per-minute`.
             """
         )
     )

@@ -7,7 +7,6 @@ package struct ControlSettings: Sendable, Equatable {
 
     package var mode = 0o660
 
-    /// Owner of the socket.
     package var group = "httpdns"
 
     package init() {}
@@ -46,9 +45,9 @@ extension ControlSettings {
             \.mode,
             .mode,
             """
-            Permissions of the socket. A user with write permission can connect, and may reload \
-            the settings, flush the cache and pause vendors. If all users have write permission \
-            (such as "0666"), these changes require root, the user of the daemon, or `group`.
+            Permissions of the socket. A user with write permission may reload the settings, flush \
+            the cache and pause vendors. If all users have it (such as "0666"), these changes \
+            require root, the user of the daemon, or `group`.
             """
         ),
         .option(
@@ -56,8 +55,8 @@ extension ControlSettings {
             \.group,
             .group,
             """
-            Group that owns the socket. If this group does not exist, the socket keeps the group \
-            of the process, with a warning.
+            Group that owns the socket. If it does not exist, the socket keeps the group of the \
+            process, with a warning.
             """
         )
     )
@@ -70,7 +69,7 @@ extension LogSettings {
             \.level,
             .choice(),
             """
-            Minimum level of messages that are logged.
+            Minimum level of messages.
             """
         ),
         .option(
@@ -78,9 +77,8 @@ extension LogSettings {
             \.format,
             .choice(),
             """
-            Format of lines on standard error: text, or one JSON object per line. If standard \
-            error is connected to the journal, the journal gets entries with fields, and this \
-            option has no effect.
+            Format of lines on standard error: text, or one JSON object per line. The journal gets \
+            entries with fields, and ignores this option.
             """
         ),
         .option(
@@ -88,9 +86,8 @@ extension LogSettings {
             \.queries,
             .boolean,
             """
-            Logs every query with the client's address. Consider the privacy of your users. \
-            Answers are not delayed: above about 8,000 queries per second, further queries are \
-            counted instead of logged.
+            Logs every query with the client's address. Consider the privacy of your users. Above \
+            about 8,000 queries per second, further queries are counted instead of logged.
             """
         )
     )

@@ -5,7 +5,6 @@ package import Net
 package struct MetricsSettings: Sendable, Equatable {
     package var listen: [MetricsPlace] = []
 
-    /// Mode of the Unix sockets.
     package var mode = 0o660
 
     package var group = "httpdns"
@@ -48,10 +47,10 @@ extension MetricsSettings {
                 .list("places", of: .metricsPlace, count: SettingsLimits.scrapePoints)
             ),
             """
-            Addresses that serve `/metrics` over HTTP, in the Prometheus and OpenMetrics text \
-            formats: an IP address with an optional port, the path of a Unix socket, or a list of \
-            these. [] serves no metrics. Every client that can connect can read the counters. They \
-            contain no query names and no client addresses.
+            Addresses that serve `/metrics` over HTTP for Prometheus: an IP address with an \
+            optional port, the path of a Unix socket, or a list of these. [] serves no metrics. \
+            Every client that can connect can read the counters, which contain no query names and \
+            no client addresses.
             """
         ),
         .option(
@@ -59,8 +58,8 @@ extension MetricsSettings {
             \.mode,
             .mode,
             """
-            Permissions of the Unix sockets. A scraper needs write permission. A change takes \
-            effect after a restart.
+            Permissions of the Unix sockets. A scraper needs write permission. A change requires a \
+            restart.
             """
         ),
         .option(
@@ -68,8 +67,8 @@ extension MetricsSettings {
             \.group,
             .group,
             """
-            Group that owns the Unix sockets. If this group does not exist, the sockets keep the \
-            group of the process, with a warning. A change takes effect after a restart.
+            Group that owns the Unix sockets. If it does not exist, they keep the group of the \
+            process, with a warning. A change requires a restart.
             """
         )
     )

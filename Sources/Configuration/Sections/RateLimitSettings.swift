@@ -15,10 +15,9 @@ extension RateLimitSettings {
             \.queriesPerSecond,
             .integer(SettingsLimits.queriesPerSecond),
             """
-            Number of UDP queries per second that are answered for each IPv4 address or IPv6 /64. \
-            Above it, every second query gets a truncated response (TC), so that the client \
-            retries over TCP, which has no limit; the other queries are dropped. Raise it if many \
-            clients share one address.
+            UDP queries per second that are answered for each IPv4 address or IPv6 /64. Above it, \
+            every second query gets a truncated response (TC), so that the client retries over \
+            TCP; the others are dropped. Raise it if many clients share one address.
             """
         )
     )

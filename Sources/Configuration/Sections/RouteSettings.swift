@@ -6,16 +6,13 @@ package import HTTPDNS
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
 
-    /// The most specific match of all routes wins.
     package var domains: [DomainPattern] = []
 
     /// Names below `domains`, not covered.
     package var except: [DomainPattern] = []
 
-    /// Vendors for A and AAAA queries, in order.
     package var vendors: [String] = []
 
-    /// Source if no vendor has an answer.
     package var fallback = Fallback.upstream
 
     /// Wait for the vendors before a new name is answered by upstreams.
@@ -24,7 +21,6 @@ package struct RouteSettings: Sendable, Equatable {
     /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
-    /// Private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
     /// Subject to `cache.stale`.
@@ -33,7 +29,6 @@ package struct RouteSettings: Sendable, Equatable {
     /// Address families of calls; nil for the setting of the vendor.
     package var families: FamilyChoice?
 
-    /// True if answers may be refreshed before they expire, subject to `cache.prefetch`.
     package var prefetch = true
 
     /// Lower limit for TTLs of positive answers; nil for `cache.minimum-ttl`.
@@ -84,10 +79,9 @@ extension RouteSettings: SettingsEntry {
                 DomainPattern(literal: "*.below.example"),
             ],
             """
-            Names that the route covers. `example.com` means the domain and all names below it, \
-            "=only.this.example" only that name, "*.below.example" only the names below it, and \
-            `.` every name. The most specific match of all routes wins; the order of routes does \
-            not matter.
+            Names that the route covers. `example.com` includes all names below it, \
+            "=only.this.example" is only that name, "*.below.example" only the names below it, and \
+            `.` every name. The most specific match of all routes wins.
             """
         ),
         .option(
@@ -96,8 +90,7 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain),
             example: [DomainPattern(literal: "internal.example.com")],
             """
-            Names below these domains that the route does not cover, in the same forms. They are \
-            resolved as if this route did not exist.
+            Names below these domains that the route does not cover, in the same forms.
             """
         ),
         .option(
@@ -110,8 +103,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["tencent", "alibaba"],
             """
-            Vendors for A and AAAA queries, in order: if a vendor fails, the next one is queried. \
-            The names must be registered with the vendor, and the vendor bills every call.
+            Vendors for A and AAAA queries, in order. Register the names with the vendor, which \
+            bills every call.
             """
         ),
         .option(
@@ -119,9 +112,8 @@ extension RouteSettings: SettingsEntry {
             \.fallback,
             .choice(),
             """
-            Source to use if no vendor has an answer. `upstream` queries the upstreams. With \
-            `none`, only answers of vendors count, and a name without one has no addresses. Types \
-            other than A and AAAA always go to the upstreams.
+            Source if no vendor has an answer. `upstream` queries the upstreams. With `none`, the \
+            name has no addresses. Types other than A and AAAA always go to the upstreams.
             """
         ),
         .option(
@@ -145,8 +137,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["office"],
             """
-            Upstreams for this route, in order, instead of the general ones. Required if the route \
-            has no `vendors`.
+            Upstreams for this route, in order, instead of the general ones. Required without \
+            `vendors`.
             """
         ),
         .option(
@@ -154,10 +146,10 @@ extension RouteSettings: SettingsEntry {
             \.privateAnswers,
             .choice(),
             """
-            Handling of private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public \
-            networks of RFC 6890) in answers of vendors. `drop` removes them, which prevents DNS \
-            rebinding. `allow` keeps them, also in answers of upstreams, see `rebinding`. \
-            Loopback, link-local and multicast addresses in answers of vendors are always removed.
+            Private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public networks of RFC \
+            6890) in answers of vendors. `drop` removes them, which prevents DNS rebinding. \
+            `allow` keeps them, also in answers of upstreams. Loopback, link-local and multicast \
+            addresses of vendors are always removed.
             """
         ),
         .option(
@@ -174,8 +166,7 @@ extension RouteSettings: SettingsEntry {
             .boolean,
             """
             Allows the refresh of these names before their answers expire, see `cache.prefetch`. \
-            `off` also applies to names in `cache.prefetch.names`. Refreshes of names that few \
-            clients query cost calls without need.
+            `off` also applies to names in `cache.prefetch.names`.
             """
         ),
         .option(
@@ -185,9 +176,9 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.minimum-ttl`",
             example: .seconds(300),
             """
-            Lower limit for TTLs of these names, instead of `cache.minimum-ttl`. A vendor is \
-            called once per TTL: a larger TTL saves calls, but clients keep using the old address \
-            of a name that has moved. A change applies to new answers.
+            Lower limit for TTLs of new answers for these names, instead of `cache.minimum-ttl`. A \
+            vendor is called once per TTL: a larger TTL saves calls, but clients keep the old \
+            address of a moved name.
             """
         ),
         .option(
@@ -197,8 +188,7 @@ extension RouteSettings: SettingsEntry {
             standard: "`cache.maximum-ttl`",
             example: .seconds(3_600),
             """
-            Upper limit for TTLs of these names, instead of `cache.maximum-ttl`. A change applies \
-            to new answers.
+            Upper limit for TTLs of new answers for these names, instead of `cache.maximum-ttl`.
             """
         ),
         .option(
@@ -209,8 +199,8 @@ extension RouteSettings: SettingsEntry {
             // 203.0.113.7 (RFC 5737).
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address that is sent to the vendors for these names, instead of the \
-            `client-subnet` of each vendor.
+            Client address for the vendors of these names, instead of `client-subnet` of each \
+            vendor.
             """
         ),
         .option(
@@ -220,9 +210,8 @@ extension RouteSettings: SettingsEntry {
             standard: "`sdns` of the vendor",
             example: ["tier": "gold"],
             """
-            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-. For these \
-            names, Alibaba gets them instead of all parameters in `sdns` of the vendor. {} sends \
-            none. Requires a vendor of kind alibaba in `vendors`.
+            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-, instead of \
+            all those in `sdns` of an Alibaba vendor. {} sends none.
             """
         ),
         .option(

@@ -4,13 +4,11 @@ package import Net
 
 /// Contents of the settings files, with defaults.
 package struct Settings: Sendable, Equatable {
-    /// Addresses for UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
     /// The machine may lack a default address.
     package var listenMark = DefaultMark(isDefault: true)
 
-    /// Networks of clients; other clients get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
     /// Limit for clients on other machines; nil for no limit.
@@ -142,13 +140,11 @@ extension Settings {
             \.listen,
             .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
             """
-            Addresses and ports that the server listens on, over UDP and TCP. The unspecified \
-            addresses "0.0.0.0:53" and "[::]:53" listen on all addresses of the machine and \
-            require an explicit `allow`. If this option is absent, a default address that the \
-            machine does not have (for example ::1 without IPv6) is skipped with a warning. An \
-            address that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
-            httpdnsd-ipv6.socket are always served, even if they are not listed here. The service \
-            may not bind ports below 1024 itself: add such addresses to httpdnsd.socket.
+            Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
+            an explicit `allow`. A missing default address is skipped with a warning; an address \
+            that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            httpdnsd-ipv6.socket are always served. The service may not bind ports below 1024: add \
+            such addresses to httpdnsd.socket.
             """
         ),
         .option(
@@ -156,8 +152,7 @@ extension Settings {
             \.allow,
             .list("addresses and networks", of: .prefix),
             """
-            Addresses and networks of the clients that may send queries. Other clients get \
-            REFUSED.
+            Addresses and networks of permitted clients. Other clients get REFUSED.
             """
         ),
         .section(
@@ -167,9 +162,9 @@ extension Settings {
             fresh: RateLimitSettings(),
             isOn: true,
             """
-            Limit on UDP responses for each client network. It prevents that attackers use this \
-            server to flood others with responses to queries with forged source addresses. Clients \
-            on this machine and clients with a valid DNS cookie (RFC 7873) are not limited.
+            Limit on UDP responses for each client network, against forged source addresses. \
+            Clients on this machine and clients with a valid DNS cookie (RFC 7873) are not \
+            limited.
             """
         ),
         .option(
@@ -177,9 +172,9 @@ extension Settings {
             \.workers,
             .workers(SettingsLimits.workers),
             """
-            Number of threads that answer queries from the cache, for each address in `listen`. \
-            `auto` starts one thread per CPU core. One thread is enough for most machines. A \
-            change takes effect after a restart.
+            Number of threads that answer queries from the cache, for each address in `listen`; \
+            `auto`: one per CPU core. One is enough for most machines. A change requires a \
+            restart.
             """
         ),
         .section(
@@ -187,24 +182,24 @@ extension Settings {
             \.accelerate,
             AccelerateSettings.table,
             """
-            Acceleration: a BPF program in the Linux kernel answers local queries without waking \
-            the daemon. A change takes effect after a restart.
+            A BPF program in the Linux kernel that answers local queries. A change requires a \
+            restart.
             """
         ),
         .named(
             "vendors",
             \.vendors,
             """
-            HTTPDNS accounts. The key of each entry is a name that you choose. A vendor is queried \
-            only for names that a route sends to it.
+            HTTPDNS accounts, by a name that you choose. A vendor is queried only for names that a \
+            route sends to it.
             """
         ),
         .list(
             "routes",
             \.routes,
             """
-            Rules that send domains to vendors or to particular upstreams. Names that no route \
-            covers go to the upstreams.
+            Rules that send domains to vendors or to particular upstreams. Names without a route \
+            go to the upstreams.
             """
         ),
         .list(
@@ -223,12 +218,11 @@ extension Settings {
                 ),
             ],
             """
-            DNS resolvers for all queries that no vendor answers, in order of preference. Without \
-            upstreams, only names that a route covers can be resolved. The two entries in this \
-            manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: replace them by \
-            resolvers that you trust. Certificates cannot be verified while the system clock is \
-            wrong by years. For a machine that boots without a correct clock, add a plain DNS \
-            upstream (`udp://`) after the encrypted ones.
+            DNS resolvers for all queries that no vendor answers, in order of preference. The two \
+            entries in this manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: \
+            replace them by resolvers that you trust. For a machine that boots without a correct \
+            clock, and so cannot verify certificates, add a plain DNS upstream (`udp://`) after \
+            the encrypted ones.
             """
         ),
         .section(
@@ -236,10 +230,9 @@ extension Settings {
             \.hosts,
             HostsSettings.table,
             """
-            Local names and addresses. They take precedence over routes and special-use names, and \
-            a name that is listed here has no other addresses. A PTR query for an address returns \
-            the first name of that address. `localhost` always means this machine and cannot be \
-            changed here.
+            Local names and addresses, which take precedence over routes and special-use names. A \
+            PTR query for an address returns its first name. `localhost` always means this \
+            machine.
             """
         ),
         .section(
@@ -247,7 +240,7 @@ extension Settings {
             \.cache,
             CacheSettings.table,
             """
-            Cache of answers: size, TTL limits, stale answers, prefetch and snapshot.
+            Cache of answers.
             """
         ),
         .section(
@@ -264,9 +257,8 @@ extension Settings {
             RebindingSettings.table,
             """
             Protection against DNS rebinding: with a public name that resolves to a private \
-            address, a web page can reach routers and printers in your network. These options \
-            apply to answers of upstreams. For answers of vendors, see `private-answers` of a \
-            route.
+            address, a web page can reach devices in your network. For answers of upstreams; for \
+            vendors, see `private-answers` of a route.
             """
         ),
         .section(
@@ -274,7 +266,7 @@ extension Settings {
             \.control,
             ControlSettings.table,
             """
-            Unix socket that httpdnsctl uses. A change takes effect after a restart.
+            Unix socket for httpdnsctl. A change requires a restart.
             """
         ),
         .section(

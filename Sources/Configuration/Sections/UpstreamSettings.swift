@@ -71,10 +71,9 @@ extension UpstreamSettings: SettingsEntry {
             Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
             over TLS: both are encrypted, and the server must have a certificate for HOST. \
             `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
-            is plain DNS over TCP only. Append `:PORT` to the host for a non-standard port. Plain \
-            DNS can be read and forged on the network path. Therefore its answers are counted and \
-            labelled as unprotected, and a plain upstream is queried only while the encrypted \
-            upstreams before it are down.
+            is plain DNS over TCP only. The host may have a `:PORT`. Plain DNS can be read and \
+            forged on the network path: its answers are labelled as unprotected, and a plain \
+            upstream is queried only while the encrypted upstreams before it are down.
             """
         ),
         .option(
@@ -91,7 +90,7 @@ extension UpstreamSettings: SettingsEntry {
             },
             """
             IP addresses of the server, with a port if it differs from the port of `url`. Required \
-            for https and tls unless HOST is an IP address: httpdnsd does not resolve HOST.
+            for https and tls unless HOST is an IP address: HOST is not resolved.
             """
         ),
         .option(
@@ -100,7 +99,7 @@ extension UpstreamSettings: SettingsEntry {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, used instead of the trust store of the system.
+            PEM file of trusted CA certificates, instead of those of the system.
             """
         ),
         .option(
@@ -109,8 +108,7 @@ extension UpstreamSettings: SettingsEntry {
             .boolean,
             example: true,
             """
-            Restricts the upstream to the routes that name it. Other upstreams serve every name \
-            that no route sends elsewhere.
+            Restricts the upstream to the routes that name it.
             """
         ),
         .option(
@@ -122,10 +120,9 @@ extension UpstreamSettings: SettingsEntry {
             Trusts this upstream to validate DNSSEC: if it validated an answer, a client that set \
             AD or DO in its query gets the AD flag. Programs such as ssh and postfix trust keys in \
             the DNS because of AD alone. Enable it only for an upstream that you trust, over \
-            https:// or tls://, or over plain DNS on this machine. AD is never set in answers of \
-            other upstreams, of vendors and of `hosts`, in stale answers and in modified answers. \
-            If only some upstreams validate, AD depends on the upstream that answered. TTLs of \
-            validated answers are not raised to `minimum-ttl` or `negative-ttl`.
+            https:// or tls://, or over plain DNS on this machine. Stale answers and modified \
+            answers never have AD. TTLs of validated answers are not raised to `minimum-ttl` or \
+            `negative-ttl`.
             """
         ),
         .option(
@@ -133,8 +130,8 @@ extension UpstreamSettings: SettingsEntry {
             \.timeout,
             .duration(SettingsLimits.timeout),
             """
-            Time limit for one answer. If an answer takes longer than usual, the next upstream is \
-            queried before this limit.
+            Time limit for one answer. The next upstream is queried earlier if an answer is slower \
+            than usual.
             """
         )
     )

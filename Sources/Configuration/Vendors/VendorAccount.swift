@@ -176,7 +176,7 @@ extension VendorSettings {
         """
 
     static let certificateDoc = """
-        Host name or IP address that the certificate of the servers must contain.
+        Host name or IP address in the certificate of the servers.
         """
 
     static func account(
@@ -226,8 +226,8 @@ extension VendorSettings {
             .choice(),
             """
             Names that share a call, up to \(names). `waiting` combines names that wait because of \
-            `concurrent-calls`. `together` also combines names that are queried at the same time: \
-            this saves calls, but one slow name then delays the other names of the call.
+            `concurrent-calls`. `together` also combines names that are queried at the same time, \
+            but one slow name then delays the others.
             """
         )
     }

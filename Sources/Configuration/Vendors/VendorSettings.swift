@@ -22,10 +22,8 @@ package struct VendorSettings: Sendable, Equatable {
     /// Consecutive failures of a server.
     package var retriesBeforeSwitch = 3
 
-    /// Delay of a hedged request.
     package var hedgeAfter = Duration.milliseconds(300)
 
-    /// To the first server.
     package var returnToPrimaryAfter = Duration.seconds(600)
 
     /// PEM file of trusted CA certificates; nil for the system's.
@@ -49,7 +47,6 @@ package struct VendorSettings: Sendable, Equatable {
     /// Nil for no limit.
     package var budget: BudgetSettings?
 
-    /// Address families of calls.
     package var families = FamilyChoice.automatic
 
     /// Values that replace those of the vendor's price page; nil for none.
@@ -72,7 +69,6 @@ package struct PriceSettings: Sendable, Equatable {
     /// Free units per calendar month (UTC).
     package var freePerMonth: Int?
 
-    /// Units of one billed item.
     package var weight: Int?
 
     package init() {}

@@ -113,7 +113,7 @@ extension AlibabaSettings {
             },
             example: .example("alibaba.aes"),
             """
-            Key for `encryption`, exactly 32 hexadecimal digits, stored like `secret`.
+            Key for `encryption`, 32 hexadecimal digits, stored like `secret`.
             """
         ),
         .option(
@@ -121,8 +121,7 @@ extension AlibabaSettings {
             \.alibaba.api,
             .choice(),
             """
-            API version. The vendor's documentation lists v1 as historical; only v2 supports \
-            `encryption`.
+            API version. The vendor calls v1 historical; only v2 supports `encryption`.
             """
         ),
         .option(
@@ -147,7 +146,7 @@ extension AlibabaSettings {
                 + Alibaba.tlsNames.joined(separator: " and "),
             example: Alibaba.tlsNames[0],
             """
-            Host name or IP address that the certificate of the servers must contain.
+            Host name or IP address in the certificate of the servers.
             """
         ),
         .option(
@@ -171,9 +170,9 @@ extension AlibabaSettings {
             example: true,
             """
             Fetches a list of nearby servers from `servers`, every 8 hours and when all servers \
-            fail. The fetched servers are queried before `servers`. Fetched servers in another \
-            kind of network than `servers`, or with an unusual port over http, are ignored. The \
-            request is signed if `secret` is set.
+            fail; they are queried before `servers`. Those in another kind of network than \
+            `servers`, or with an unusual port over http, are ignored. The request is signed if \
+            `secret` is set.
             """
         ),
         .option(
@@ -181,8 +180,7 @@ extension AlibabaSettings {
             \.alibaba.sdns,
             .sdns,
             """
-            Parameters of custom resolution, {NAME: VALUE}. Write the names without the prefix \
-            sdns-.
+            Parameters of custom resolution, {NAME: VALUE}, without the prefix sdns-.
             """
         ),
         VendorSettings.batching(5),

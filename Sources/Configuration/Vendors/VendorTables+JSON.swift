@@ -56,8 +56,8 @@ extension VendorSettings {
 
 extension JSONSettings: VendorAccount {
     static let about = """
-        Resolver with a JSON DNS API in the format of Google, as offered by AliDNS, DNSPod, Google \
-        and Cloudflare. It resolves all names, with one call for each address family.
+        Resolver with a JSON DNS API in the format of Google, such as AliDNS, DNSPod, Google and \
+        Cloudflare. It resolves all names, with one call for each address family.
         """
 
     var secrets: [(option: String, secret: SecretSetting?)] {
@@ -94,9 +94,9 @@ extension JSONSettings {
             required: true,
             example: .example,
             """
-            URL of the API. The certificate of the servers must match the host; the host is never \
-            resolved. {name} and {type} in the query part of the URL are replaced by the name and \
-            type of the query. Without them, name= and type= are appended.
+            URL of the API. The host is the name in the certificate, and is never resolved. {name} \
+            and {type} in the query part are replaced by those of the query; without them, name= \
+            and type= are appended.
             """
         ),
         VendorSettings.servers(
@@ -111,7 +111,7 @@ extension JSONSettings {
             standard: "none; free resolvers need no account",
             example: "100000",
             """
-            Number (uid) of your AliDNS account, for signed calls. It requires `access-key-id` and \
+            Number (uid) of your AliDNS account, for signed calls. Requires `access-key-id` and \
             `secret`. The signature is not fully documented: test it before you rely on it.
             """
         ),

@@ -112,10 +112,9 @@ extension TencentSettings {
             \.tencent.channel,
             .choice(),
             """
-            Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt names and \
-            answers with a key over plain HTTP. They do not authenticate answers: an attacker on \
-            the network path can forge some answers without the key, so these answers are labelled \
-            as unprotected. DES encryption can also be broken. Prefer `https`.
+            Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt calls over \
+            plain HTTP, but do not authenticate answers: an attacker on the network path can forge \
+            some without the key, so they are labelled as unprotected. Prefer `https`.
             """
         ),
         .option(
@@ -133,7 +132,7 @@ extension TencentSettings {
             .integer(1...Int(Int32.max)),
             example: 12345,
             """
-            ID of your account, from the vendor's console. Required for the channels aes and des.
+            ID of your account, from the vendor's console, for the channels aes and des.
             """
         ),
         .option(
@@ -152,8 +151,8 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.key"),
             """
-            Key for the channels aes (exactly 16 octets) and des (exactly 8 octets), stored like \
-            `token`. A newline at the end of the file is ignored.
+            Key for the channels aes (16 octets) and des (8 octets), stored like `token`. A \
+            newline at the end of the file is ignored.
             """
         ),
         .option(
@@ -161,9 +160,9 @@ extension TencentSettings {
             \.tencent.authExpiry,
             .boolean,
             """
-            Sends an expiry time with each call, for accounts that have protection against theft \
-            enabled. If the vendor refuses a call with 401, the call is repeated once without (or \
-            with) the expiry time, and the form that works is kept.
+            Sends an expiry time with each call, for accounts with protection against theft. After \
+            a 401, the call is repeated once without (or with) it, and the form that works is \
+            kept.
             """
         ),
         .option(
@@ -181,8 +180,7 @@ extension TencentSettings {
             .hostName,
             example: "httpdns.example.com",
             """
-            Host name that the certificate of the servers must contain, instead of their IP \
-            address.
+            Host name in the certificate of the servers, instead of their IP address.
             """
         ),
         VendorSettings.servers(
@@ -197,10 +195,9 @@ extension TencentSettings {
             confTable,
             fresh: Conf(),
             """
-            Fetches the list of servers from the vendor's service /conf. The fetched servers are \
-            queried before `servers`. Fetched servers in another kind of network than the start-up \
-            server are ignored: a service on the Internet cannot name servers of your own network. \
-            For customers that got start-up servers from the vendor's support.
+            Fetches a list of servers from the vendor's service /conf, for customers with start-up \
+            servers from the vendor's support. The fetched servers are queried before `servers`. \
+            Fetched servers in another kind of network than the start-up server are ignored.
             """
         ),
         VendorSettings.batching(8),
@@ -225,8 +222,8 @@ extension TencentSettings {
             \.refresh,
             .duration(SettingsLimits.refresh),
             """
-            Time after which the list is fetched again. It is fetched earlier if the service says \
-            so, and when all servers fail.
+            Time after which the list is fetched again, or earlier if the service says so or all \
+            servers fail.
             """
         )
     )

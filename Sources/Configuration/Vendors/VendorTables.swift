@@ -88,7 +88,7 @@ extension VendorSettings {
         .choice(aliases: VendorKind.aliases),
         required: true,
         """
-        Protocol of the vendor. The kind decides which other options the entry takes.
+        Protocol of the vendor, which decides the other options.
         """
     )
 
@@ -100,8 +100,8 @@ extension VendorSettings {
             // 203.0.113.7 (RFC 5737).
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            Client address that is sent to the vendor, which selects answers for it. By default, \
-            the vendor uses the source address of the calls.
+            Client address that is sent to the vendor, which selects answers for it; by default \
+            the source address of the calls.
             """
         ),
         .option(
@@ -118,7 +118,7 @@ extension VendorSettings {
             \.retriesBeforeSwitch,
             .integer(SettingsLimits.retries),
             """
-            Number of consecutive failures after which the next server becomes the preferred one.
+            Number of consecutive failures after which the next server is preferred.
             """
         ),
         .option(
@@ -126,8 +126,8 @@ extension VendorSettings {
             \.hedgeAfter,
             .duration(SettingsLimits.hedge),
             """
-            Time after which the next server is queried, too, if a server has not answered. The \
-            first answer is used.
+            Time without an answer after which the next server is queried, too. The first answer \
+            is used.
             """
         ),
         .option(
@@ -135,9 +135,8 @@ extension VendorSettings {
             \.returnToPrimaryAfter,
             .duration(SettingsLimits.returnToPrimary),
             """
-            Time after which the first server of the list is tried again with one call, after \
-            another server has become the preferred one. If the first server answers, it becomes \
-            the preferred one again.
+            Time after which the first server is tried again with one call, after another server \
+            has become the preferred one. If it answers, it is preferred again.
             """
         ),
         .option(
@@ -146,8 +145,8 @@ extension VendorSettings {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of trusted CA certificates, used instead of the trust store of the system. \
-            New connections use a changed file without a reload.
+            PEM file of trusted CA certificates, instead of those of the system. New connections \
+            use a changed file without a reload.
             """
         ),
         .option(
@@ -155,8 +154,8 @@ extension VendorSettings {
             \.http,
             .httpVersion,
             """
-            HTTP version. `auto` uses HTTP/2 if the server supports it, else HTTP/1.1. HTTP/3 is \
-            only used with `3`, and requires a libcurl that was built with it.
+            HTTP version. `auto` uses HTTP/2 if the server supports it, else HTTP/1.1. `3` \
+            requires a libcurl with HTTP/3.
             """
         ),
         .option(
@@ -165,9 +164,9 @@ extension VendorSettings {
             .proxy,
             example: .exampleProxy,
             """
-            HTTP proxy for all calls, by IP address and port. Calls over https use CONNECT. An \
-            error response of the proxy, such as 403, counts as a response of the vendor. Proxy \
-            environment variables are ignored.
+            HTTP proxy for all calls, by IP address and port; over https with CONNECT. An error \
+            response of the proxy counts as a response of the vendor. Proxy environment variables \
+            are ignored.
             """
         ),
         .option(
@@ -175,10 +174,9 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            Maximum number of calls in flight. Further names wait. All vendors together may have \
-            128, or the default for each. Clients are served in \
-            round-robin order. One client can use half of the calls, and the next client half of \
-            the others.
+            Maximum number of calls in flight; further names wait. All vendors together may have \
+            128, or the default for each. One client can use half of the calls, and the next \
+            client half of the others.
             """
         ),
         .option(
@@ -188,9 +186,8 @@ extension VendorSettings {
             example: 100,
             """
             Maximum number of calls per second. Above it, the next vendor of the route or its \
-            fallback answers. If several clients use the vendor, the calls have a limit per \
-            client, as in the `budget`. Set this option against clients that query random names: \
-            such names cost money and can use up the `budget` of a day within minutes.
+            fallback answers. One client has the same limit as in `budget`. Set it against clients \
+            that query random names, which can use up the `budget` of a day within minutes.
             """
         ),
         .option(
@@ -198,10 +195,10 @@ extension VendorSettings {
             \.families,
             .choice(),
             """
-            Address families of a call. `auto` requests both, A and AAAA, if that costs no more, \
-            or if the machine has IPv6 and clients lately queried both for the name. Otherwise it \
-            requests the family that the client queried. `both` always requests both. `v4` and \
-            `v6` request the other family only if a client queries it.
+            Address families of a call. `auto` requests A and AAAA if that costs no more, or if \
+            the machine has IPv6 and clients lately queried both for the name; otherwise only the \
+            queried family. `both` always requests both. `v4` and `v6` request the other family \
+            only if a client queries it.
             """
         ),
         .section(
@@ -210,9 +207,9 @@ extension VendorSettings {
             budgetTable,
             fresh: BudgetSettings(),
             """
-            Limits on the calls and the billed units. The counts are in the file usage.state, so \
-            they continue after a restart, and all daemons of the machine share them. When a limit \
-            is reached, httpdnsd logs it.
+            Limits on the calls and the billed units. The counts are in the file usage.state: they \
+            survive restarts, and all daemons of the machine share them. A reached limit is \
+            logged.
             """
         ),
         .section(
@@ -221,7 +218,7 @@ extension VendorSettings {
             priceTable,
             fresh: PriceSettings(),
             """
-            Bill of the vendor, where your contract differs from the vendor's public price page. \
+            Bill of the vendor, where your contract differs from the vendor's price page. \
             `httpdnsctl bill` shows the values in use.
             """
         ),
@@ -261,8 +258,8 @@ extension VendorSettings {
             .integer(SettingsLimits.weight),
             example: 5,
             """
-            Units of one billed item: a request, a name, or a name and address family, as the \
-            vendor counts.
+            Units of one billed item: a request, a name, or a family of a name, as the vendor \
+            counts.
             """
         )
     )
@@ -274,11 +271,10 @@ extension VendorSettings {
             .integer(SettingsLimits.callsPerDay),
             example: 100_000,
             """
-            Number of calls per UTC day. Calls that did not reach the vendor or that the vendor refused are \
-            not counted. If several clients (IPv4 addresses or IPv6 /56) used the vendor within \
-            24h, one client can use three quarters of the calls, and the next client three \
-            quarters of the others. Above this limit, the next vendor or the fallback answers the \
-            client. A single client can use all calls.
+            Calls per UTC day, without those that did not reach the vendor or that it refused. \
+            Above it, the next vendor or the fallback answers. If several clients (IPv4 addresses \
+            or IPv6 /56) used the vendor within 24h, one client can use three quarters of the \
+            calls, and the next client three quarters of the others.
             """
         ),
         .option(
@@ -287,8 +283,7 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 500_000,
             """
-            Number of billed units per UTC day, as the vendor counts them. If it is unknown whether \
-            a call is billed, it counts.
+            Billed units per UTC day. A call counts if it is unknown whether it is billed.
             """
         ),
         .option(
@@ -297,7 +292,7 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 10_000_000,
             """
-            The same per calendar month (UTC).
+            Billed units per calendar month (UTC).
             """
         ),
         .option(
@@ -306,7 +301,7 @@ extension VendorSettings {
             .choice(),
             """
             Action when the budget is spent. `fallback` sends no more calls: the next vendor of \
-            the route or its fallback answers. `warn` continues to send calls and counts them.
+            the route or its fallback answers. `warn` continues to send and count calls.
             """
         )
     )

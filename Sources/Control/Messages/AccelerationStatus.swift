@@ -7,10 +7,9 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
     /// Reason for a state other than `on`.
     package var why: String?
 
-    /// Answers in the kernel.
     package var entries: UInt64 = 0
 
-    /// Answers from the kernel since the start.
+    /// Count since the start.
     package var answers: UInt64 = 0
 
     /// State.

@@ -5,7 +5,7 @@ package struct BillRequest: CallParameters, Equatable {
     /// True for the cost of the month instead of the day.
     package var month: Bool?
 
-    /// Vendor whose counts of the day and the month are set to 0 first; nil for none.
+    /// Vendor whose stored counts are set to 0 before the reply; nil for none.
     package var reset: String?
 
     /// Creates the request.
@@ -23,10 +23,8 @@ package struct BillReply: Codable, Sendable, Equatable {
     /// Period of the costs: `day` or `month` (UTC).
     package var period: String
 
-    /// Bills in the order of the settings.
     package var vendors: [VendorBill]
 
-    /// Settings that cost less.
     package var advice: [BillAdvice]
 
     /// Creates the reply.
@@ -39,23 +37,19 @@ package struct BillReply: Codable, Sendable, Equatable {
 
 /// Bill of one vendor.
 package struct VendorBill: Codable, Sendable, Equatable {
-    /// Name in the settings.
     package var name: String
 
-    /// Billed units.
     package var units: BilledUnits
 
     /// Cost of the period, after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Rules of the bill.
     package var rules: BillRules
 
-    /// Units that were not needed since the start or the reset of the counters, by reason, as
-    /// `avoided` in `Stats`.
+    /// Units that were not needed, by reason as in `avoided`, since the reset of the counters.
     package var saved: Counts = [:]
 
-    /// Upper bounds of the units by route, since the start or the reset of the counters.
+    /// Upper bounds of the units by route, since the reset of the counters.
     package var routes: [RouteCost] = []
 
     /// Names with the most billable calls.
@@ -83,7 +77,6 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// False if the vendor does not publish its unit.
     package var known: Bool
 
-    /// Free units per calendar month (UTC).
     package var freePerMonth: UInt64
 
     /// Price of 10,000 units; nil if unknown.
@@ -92,7 +85,6 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// Page with the rules; nil if they are assumptions.
     package var page: String?
 
-    /// Day on which the page was read (ISO 8601).
     package var readOn: String?
 
     /// Creates rules without price and page.
@@ -106,7 +98,6 @@ package struct BillRules: Codable, Sendable, Equatable {
 
 /// Change of the settings that costs less.
 package struct BillAdvice: Codable, Sendable, Equatable {
-    /// Vendor whose bill changes.
     package var vendor: String
 
     /// Options to set.
@@ -118,7 +109,6 @@ package struct BillAdvice: Codable, Sendable, Equatable {
     /// Change of the units; negative if they decrease.
     package var changePercent: Int
 
-    /// Disadvantages.
     package var givesUp: String
 
     /// Creates an advice.

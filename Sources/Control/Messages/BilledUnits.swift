@@ -12,7 +12,7 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// damaged.
     package var today: UInt64?
 
-    /// Upper bound of the current calendar month (UTC), likewise.
+    /// Upper bound of the current calendar month (UTC); nil as `today`.
     package var month: UInt64?
 
     /// Creates the bounds.
@@ -26,10 +26,8 @@ package struct BilledUnits: Codable, Sendable, Equatable {
 
 /// Amount of money.
 package struct BilledCost: Codable, Sendable, Equatable {
-    /// Amount in the currency.
     package var amount: Double
 
-    /// ISO 4217 code.
     package var currency: String
 
     /// Creates an amount.

@@ -14,16 +14,12 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     /// Calls in the current UTC day, of all daemons of the machine.
     package var spentToday: UInt64 = 0
 
-    /// Units in the current UTC day, likewise.
     package var unitsToday: UInt64?
 
-    /// Units in the current calendar month (UTC), likewise.
     package var unitsThisMonth: UInt64?
 
-    /// Calls wanted beyond the budget, made or not.
     package var beyond: UInt64 = 0
 
-    /// State that decides if the next call is made.
     package var state = State.within
 
     package var dayEndsSeconds: Int

@@ -2,10 +2,8 @@
 
 /// A reply to `Dump`; the last one has no entries.
 package struct DumpReply: Codable, Sendable, Equatable {
-    /// The oldest first.
     package var entries: [CachedEntry]
 
-    /// Entries in the cache at this moment.
     package var total: Int
 
     /// Creates the reply.

@@ -27,7 +27,6 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 
     package var type: String
 
-    /// In the order of the stages.
     package var steps: [ExplainStep] = []
 
     package var route: ExplainedRoute?
@@ -53,7 +52,6 @@ package struct ExplainStep: Codable, Sendable, Equatable {
 
     package var result: String
 
-    /// One line each.
     package var notes: [String]
 
     /// Creates a step.
@@ -69,7 +67,6 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     /// `file:line`.
     package var place: String
 
-    /// The pattern that covers the name.
     package var pattern: String
 
     package var vendors: [String]
@@ -103,10 +100,8 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
 
 /// Billable calls of a query.
 package struct ExplainedCost: Codable, Sendable, Equatable {
-    /// Calls of a query now if the first attempt succeeds, with probes of silent vendors.
     package var billableCalls = 0
 
-    /// Vendor that bills these or the next calls.
     package var vendor: String?
 
     /// Seconds until the next resolution; nil without a cached answer.
@@ -114,11 +109,10 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// A refresh is a prefetch of a name in demand. It does not occur for failures, for TTLs of a
-    /// few seconds and after a failed refresh.
+    /// A refresh is the prefetch of a name in demand; none follows a failure, a TTL of a few
+    /// seconds or a failed refresh.
     package var nextBy: String?
 
-    /// Calls of the next resolution.
     package var nextBillableCalls = 0
 
     /// Creates a cost of zero.
@@ -129,7 +123,6 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 package struct LiveReport: Codable, Sendable, Equatable {
     package var answer: Resolved
 
-    /// In the order of sending.
     package var attempts: [LiveAttempt] = []
 
     package var notes: [String] = []
@@ -163,10 +156,8 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
 
     package var status: Int?
 
-    /// Addresses with TTLs, or an error.
     package var result: String
 
-    /// Time until the attempt was sent.
     package let afterMs: Double
 
     /// Duration; nil in flight.

@@ -9,7 +9,6 @@ package struct FlushRequest: CallParameters, Equatable {
     /// Requires `name`.
     package var type: String?
 
-    /// A name and all names below.
     package var tree: String?
 
     package var negative: Bool?

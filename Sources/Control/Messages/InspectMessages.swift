@@ -2,10 +2,8 @@
 
 /// Reply to `Settings`.
 package struct SettingsReply: Codable, Sendable, Equatable {
-    /// As on the command line.
     package var file: String
 
-    /// YAML with defaults; secrets are references to their files.
     package var text: String
 
     /// Creates the reply.
@@ -31,7 +29,6 @@ package struct RoutesRequest: CallParameters, Equatable {
 package struct RoutesReply: Codable, Sendable, Equatable {
     package var routes: [RouteEntry]
 
-    /// Pattern that covers the name.
     package var pattern: String?
 
     /// Creates the reply.
@@ -48,7 +45,6 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 
     package var domains: [String]
 
-    /// Excluded patterns.
     package var except: [String]
 
     package var vendors: [String]
@@ -93,7 +89,6 @@ package struct LogLevelRequest: CallParameters, Equatable {
 package struct LogLevelReply: Codable, Sendable, Equatable {
     package var level: String
 
-    /// Level of the settings or command line.
     package var settingsLevel: String
 
     /// Creates the reply.

@@ -19,7 +19,6 @@ package struct LookupRequest: CallParameters, Equatable {
 
 /// Reply to `Lookup`; `NotFound` replaces an empty one.
 package struct LookupReply: Codable, Sendable, Equatable {
-    /// In the order of types.
     package var entries: [CachedEntry]
 
     /// Creates the reply.
@@ -48,12 +47,10 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// True if forged answers are detected; nil for the daemon.
     package var protected: Bool?
 
-    /// AD.
     package var validated: Bool
 
     package var ageSeconds: Int
 
-    /// Time until the entry is stale.
     package var ttlSeconds: Int
 
     package var stale: Bool
@@ -64,7 +61,6 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Clients of the entry, such as `do`; often empty.
     package var variant: String
 
-    /// Presentation form.
     package var records: [String]
 
     /// Creates an entry.

@@ -5,7 +5,6 @@ package struct CheckRequest: CallParameters, Equatable {
     /// nil for the daemon's file.
     package var text: String?
 
-    /// File name in problems.
     package var file: String?
 
     /// Creates the request.
@@ -51,7 +50,6 @@ package struct SettingChange: Codable, Sendable, Equatable {
         case secret
     }
 
-    /// Vendors and upstreams by name, routes by first domain.
     package var path: String
     package var kind: Kind
 
@@ -79,13 +77,10 @@ package struct ReloadReply: Codable, Sendable, Equatable {
 
     package var changes: [SettingChange]
 
-    /// Options that keep their values until a restart.
     package var needsRestart: [String]
 
-    /// Cached answers that became invalid.
     package var removedAnswers: Int
 
-    /// Remarks for the operator.
     package var notes: [String]?
 
     /// Creates the reply.

@@ -33,7 +33,6 @@ package struct ResolveRequest: CallParameters, Equatable {
 
 /// Reply to `Resolve`; with `more`, one name per reply and none in the last.
 package struct ResolveReply: Codable, Sendable, Equatable {
-    /// In the order of names, A before AAAA.
     package var results: [Resolved]
 
     /// Creates the reply.
@@ -59,13 +58,10 @@ package struct Resolved: Codable, Sendable, Equatable {
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Data of the requested type.
     package var records: [String]
 
-    /// Lowest TTL.
     package var ttlSeconds: Int?
 
-    /// Extended error (RFC 8914).
     package var explanation: String?
 
     /// nil for a predicted answer.

@@ -11,7 +11,6 @@ package struct SnapshotStatus: Codable, Sendable, Equatable {
 
     package var octets: UInt64 = 0
 
-    /// Error of the last read or write.
     package var lastError: String?
 
     /// Creates a status.

@@ -17,13 +17,10 @@ package struct CacheStats: Codable, Sendable, Equatable {
 
     package var insertions: UInt64 = 0
 
-    /// Answers evicted from the full cache.
     package var evictions: UInt64 = 0
 
-    /// Expired answers that were evicted or replaced.
     package var expired: UInt64 = 0
 
-    /// Answers without records.
     package var negativeEntries: UInt64 = 0
 
     package var snapshot: SnapshotStatus?
@@ -36,7 +33,6 @@ package struct CacheStats: Codable, Sendable, Equatable {
 package struct UpstreamStats: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Encrypted and authenticated transport.
     package var protected: Bool
 
     package var queries: UInt64 = 0
@@ -52,16 +48,13 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 
     package private(set) var failuresByKind: Counts? = [:]
 
-    /// Queries repeated after truncation.
     package var tcpRetries: UInt64 = 0
 
-    /// Messages that matched no query: forged or late.
     package var foreignReplies: UInt64 = 0
 
     /// Includes failed attempts.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries on an open connection.
     package var connectionsReused: UInt64 = 0
 
     /// Creates zero counters.
@@ -73,7 +66,6 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 
 /// Counters of cache misses.
 package struct MissStats: Codable, Sendable, Equatable {
-    /// Queries being resolved.
     package var inFlight: UInt64 = 0
 
     /// Queries that joined another resolution.
@@ -90,10 +82,8 @@ package struct MissStats: Codable, Sendable, Equatable {
 package struct RefreshStats: Codable, Sendable, Equatable {
     package var started: UInt64 = 0
 
-    /// With a new answer.
     package var done: UInt64 = 0
 
-    /// The old answer stays.
     package var failed: UInt64 = 0
 
     /// Not started: too many vendor lookups in the last minute.
@@ -108,10 +98,8 @@ package struct RefreshStats: Codable, Sendable, Equatable {
 
 /// Counters of network events.
 package struct NetworkStats: Codable, Sendable, Equatable {
-    /// Changes of addresses, default routes or links.
     package var changes: UInt64 = 0
 
-    /// Resumes from system suspend.
     package var resumes: UInt64 = 0
 
     /// Time since the last event.
@@ -123,7 +111,6 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 
 /// Counters of the log.
 package struct LogStats: Codable, Sendable, Equatable {
-    /// Lines lost because the reader was too slow.
     package var dropped: UInt64
 
     /// Creates counters.
@@ -138,7 +125,6 @@ package struct ProcessStats: Codable, Sendable, Equatable {
 
     package var threads: UInt64 = 0
 
-    /// User and system time.
     package var cpuSeconds: Double = 0
 
     /// Creates zero values.

@@ -65,7 +65,6 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// nil if the daemon does not control its log.
     package var log: LogStats?
 
-    /// All tables count these answers too.
     package var acceleration: AccelerationStatus?
 
     package var process = ProcessStats()
@@ -96,16 +95,12 @@ package struct QueryStats: Codable, Sendable, Equatable {
 
 /// Latencies.
 package struct LatencyStats: Codable, Sendable, Equatable {
-    /// All queries.
     package var client = LatencyQuantiles()
 
-    /// Cache hits.
     package var cache = LatencyQuantiles()
 
-    /// Vendor calls.
     package var vendor = LatencyQuantiles()
 
-    /// Upstream queries.
     package var upstream = LatencyQuantiles()
 
     /// Creates empty latencies.

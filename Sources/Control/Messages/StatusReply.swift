@@ -12,10 +12,8 @@ package struct StatusReply: Codable, Sendable, Equatable {
 
     package var listeners: [ListenerStatus] = []
 
-    /// In the order of the settings.
     package var vendors: [VendorStatus] = []
 
-    /// In the order of the settings.
     package var upstreams: [UpstreamStatus] = []
 
     package var cache = CacheUsage()

@@ -68,7 +68,6 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     /// Also names and queries that are not listed.
     package var total: UInt64
 
-    /// In descending order, then by name.
     package var entries: [Entry]
 
     /// Creates the reply.
@@ -87,7 +86,6 @@ package struct QueryCount: Codable, Sendable, Equatable {
 
     package var queries: UInt64
 
-    /// Cache misses.
     package var misses: UInt64
 
     /// Upstream answers after an empty answer of a vendor, or after a failure or a late answer.
@@ -123,7 +121,6 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Upper bound.
     package var calls: UInt64
 
-    /// Calls that may belong to other names.
     package var excess: UInt64
 
     /// Upper bound of the units of the `calls - excess` calls.
@@ -132,7 +129,6 @@ package struct NameCost: Codable, Sendable, Equatable {
     /// Place of the route of the last call, as `file:line`.
     package var route: String
 
-    /// First domain; empty if the settings lack the route.
     package var domain: String
 
     /// Creates a cost.

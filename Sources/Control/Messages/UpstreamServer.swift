@@ -8,7 +8,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     /// `udp` (with TCP for truncated replies), `tcp`, `tls` or `https`.
     package var transport: String
 
-    /// Encrypted and authenticated transport.
     package var protected: Bool
 
     package var state: State
@@ -16,7 +15,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     /// Back-off left; 0 if the next query may try the server.
     package var forSeconds: Int?
 
-    /// Reason for the back-off.
     package var reason: String?
 
     /// Deprecated; use `latencyUs`.
@@ -24,7 +22,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         didSet { latencyUs = latencyMs.map(microseconds) }
     }
 
-    /// Smoothed response time.
     package private(set) var latencyUs: UInt64?
 
     package var queries: UInt64 = 0
@@ -41,7 +38,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     /// Includes failed attempts.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries on an open connection.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: String?

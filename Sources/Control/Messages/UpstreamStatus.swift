@@ -7,7 +7,6 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     /// Without credentials.
     package var url: String
 
-    /// Encrypted and authenticated transport.
     package var protected: Bool
 
     /// True if AD is passed on.
@@ -24,10 +23,8 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package private(set) var failed: UInt64? = 0
 
-    /// Messages that matched no query: forged or late.
     package var foreignReplies: UInt64?
 
-    /// In the order of the settings.
     package var servers: [UpstreamServer] = []
 
     /// Deprecated; use `latencyP50Us`.
@@ -35,7 +32,6 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
         didSet { latencyP50Us = latencyMsP50.map(microseconds) }
     }
 
-    /// Median duration of a query.
     package private(set) var latencyP50Us: UInt64?
 
     package var lastError: String?

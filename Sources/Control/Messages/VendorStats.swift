@@ -14,10 +14,8 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var successes: UInt64 = 0
 
-    /// Valid replies without address.
     package var empty: UInt64 = 0
 
-    /// Lookups without a reply.
     package var unanswered: UInt64 = 0
 
     package var calls: UInt64 = 0
@@ -27,7 +25,6 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Names in billable calls; calls can have several names.
     package var billableNames: UInt64 = 0
 
-    /// Billable names by route, in the order of the settings.
     package var routes: [RouteCost] = []
 
     /// Deprecated; use `failuresByKind`.
@@ -45,7 +42,6 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var connectionsOpened: UInt64 = 0
 
-    /// Calls on an open connection.
     package var connectionsReused: UInt64 = 0
 
     /// Calls that were not needed: `cached`, `merged`, `paired`, `batched`.
@@ -53,7 +49,6 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     package var budget: BudgetStatus?
 
-    /// Units that the vendor bills.
     package var units: BilledUnits?
 
     /// Cost of the current month (UTC), after the free units; nil if the price is unknown.
@@ -71,7 +66,6 @@ package struct RouteCost: Codable, Sendable, Equatable {
     /// `file:line`.
     package var route: String
 
-    /// First domain; empty if the settings lack the route.
     package var domain: String
 
     package var names: UInt64

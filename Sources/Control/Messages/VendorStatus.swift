@@ -15,10 +15,8 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     package var state: HealthStatus
 
-    /// Reason why the vendor is not called.
     package var rest: VendorRest?
 
-    /// In the order of use.
     package var servers: [VendorServer] = []
 
     package var calls: UInt64 = 0
@@ -27,12 +25,10 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 
     package var connectionsOpened: UInt64 = 0
 
-    /// Calls on an open connection.
     package var connectionsReused: UInt64 = 0
 
     package var budget: BudgetStatus?
 
-    /// Units that the vendor bills.
     package var units: BilledUnits?
 
     /// Cost of the current month (UTC); nil if the price is unknown.
@@ -97,7 +93,6 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
     /// Time since the last success.
     package var lastAgeSeconds: Int?
 
-    /// Error of the last refresh.
     package var error: String?
 
     /// Creates a report.
@@ -112,7 +107,6 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 
 /// State of a vendor's server.
 package struct VendorServer: Codable, Sendable, Equatable {
-    /// With a port unless default.
     package var address: String
 
     /// True if tried first.
@@ -134,7 +128,6 @@ package struct VendorServer: Codable, Sendable, Equatable {
         didSet { latencyP50Us = latencyMsP50.map(microseconds) }
     }
 
-    /// Median duration of a call.
     package private(set) var latencyP50Us: UInt64?
 
     package var lastError: String?

@@ -9,10 +9,8 @@ package struct VersionReply: Codable, Sendable, Equatable {
     /// Loaded version.
     package var libcurl: String
 
-    /// Loaded version.
     package var openssl: String
 
-    /// Loaded version.
     package var libyaml: String
 
     /// Creates the reply.

@@ -2,7 +2,6 @@
 
 /// Arguments of `Watch`; absent ones match all.
 package struct WatchRequest: CallParameters, Equatable {
-    /// This name and names below.
     package var name: String?
 
     package var type: String?
@@ -36,7 +35,6 @@ package struct WatchRequest: CallParameters, Equatable {
 
 /// A reply to `Watch`.
 package struct WatchReply: Codable, Sendable, Equatable {
-    /// In the order of arrival.
     package var queries: [QueryEvent]
 
     /// Queries beyond the limit.
