@@ -14,8 +14,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    /// A daemon in a namespace without some loopback addresses, by default with the default
-    /// `listen`.
+    /// A daemon in a namespace without some loopback addresses.
     private struct Poor {
         let namespace: Namespace
         let scratch: Scratch
@@ -35,14 +34,14 @@ struct ListeningTests {
         }
     }
 
-    /// Missing address, remaining address, and the command that removes the address of one family.
+    /// Missing address, remaining address, and a command that removes the address.
     private static let removals = [
         ("[::1]:53", "127.0.0.1", "echo 1 >/proc/sys/net/ipv6/conf/lo/disable_ipv6"),
         ("127.0.0.1:53", "::1", "ip address del 127.0.0.1/8 dev lo"),
     ]
 
     @Test(
-        "without IPv4 or IPv6 loopback the daemon listens on the other by default, with a warning",
+        "without IPv4 or IPv6 loopback the daemon uses the other, with a warning",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -57,7 +56,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a configured listen address that the machine does not have is an error with a hint",
+        "a configured address that the machine lacks is an error with a hint",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -95,13 +94,12 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("on the unspecified address a reply comes from the address that received the query")
+    @Test("on the unspecified address the reply has the query's destination address")
     func unspecified() throws {
         let daemon = try TestDaemon(
             Self.upstream + "\nallow: [127.0.0.0/8]",
             listen: "0.0.0.0:0"
         )
-        // dig ignores a reply from another address.
         for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
             let local = try daemon.dig("localhost", "A", "+notcp", server: server)
             #expect(local.data("A") == ["127.0.0.1"], "\(local.text)")
@@ -112,7 +110,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a client outside `allow` gets REFUSED and causes no upstream query",
+        "a client outside `allow` gets REFUSED, without an upstream query",
         arguments: ["+notcp", "+tcp"]
     )
     func refused(transport: String) throws {
@@ -132,7 +130,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("fifty concurrent queries for one name cost one vendor call")
+    @Test("50 concurrent queries for one name cost one call")
     func merged() throws {
         let harness = try ProgramHarness(faults: ["delay=300"])
         let clients = try (0..<50).map { _ in try Socket(.datagram, to: harness.daemon.port) }

@@ -3,15 +3,14 @@ import Foundation
 import Testing
 
 @Suite(
-    "Varlink clients that only know the published interface",
+    "Varlink clients that know only the published interface",
     .needs(.python3, .dig, .nsd, .curl),
     .hangLimit
 )
 struct VarlinkTests {
-    /// Python program that calls every method of every interface.
+    /// Python program that calls every method with parameters of the declared types.
     ///
-    /// The program builds parameters from the declared types of the interface. `known` has values
-    /// that the types do not determine, such as names, and optional parameters.
+    /// `known` has values that the types do not determine, such as names.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,
@@ -50,7 +49,7 @@ struct VarlinkTests {
                 print(interface + "." + method)
         """#
 
-    @Test("a Python client can call every method and finds every declared result")
+    @Test("every method can be called and has every declared result")
     func everyMethod() throws {
         let harness = try ProgramHarness()
         _ = try harness.daemon.dig("www.example.com", "A")

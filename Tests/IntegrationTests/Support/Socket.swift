@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A plain socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
+/// Plain socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
 final class Socket: Sendable {
     enum Kind: Sendable {
         case datagram, stream
@@ -9,10 +9,9 @@ final class Socket: Sendable {
 
     let descriptor: Int32
 
-    /// Prefix of error messages.
     private let title: String
 
-    /// Creates a socket; if `bound`, binds it to `port` (0 means any free port).
+    /// Port 0 means any free port.
     init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
         title = "\(kind)"
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
@@ -30,7 +29,7 @@ final class Socket: Sendable {
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
 
-    /// Creates a UDP socket that is bound to a port of another address than 127.0.0.1.
+    /// Creates a UDP socket bound to `host`.
     init(datagramAt host: UInt32, port: UInt16) throws {
         title = "datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -70,7 +69,7 @@ final class Socket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Starts to listen; connections are queued and never accepted.
+    /// Listens; connections are queued and never accepted.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
     var port: UInt16 {
@@ -110,18 +109,16 @@ final class Socket: Sendable {
         return Array(buffer[..<count])
     }
 
-    /// True if there is nothing to receive.
     var isSilent: Bool {
         var octet: UInt8 = 0
         return recv(descriptor, &octet, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0
     }
 
-    /// Receives a datagram and sends the result of `reply` to its sender.
+    /// Receives a datagram and sends `reply` to its sender.
     func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
         try serveOne { [reply($0)] }
     }
 
-    /// Receives a datagram and returns it with its source port.
     func receiveWithPort() throws -> (octets: [UInt8], port: UInt16) {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_in()
@@ -135,13 +132,12 @@ final class Socket: Sendable {
         return (Array(buffer[..<count]), UInt16(bigEndian: from.sin_port))
     }
 
-    /// Sends a datagram to a port of 127.0.0.1.
     func send(_ octets: [UInt8], to port: UInt16) throws {
         let sent = Self.with(port) { sendto(descriptor, octets, octets.count, 0, $0, $1) }
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Receives a query and sends all results of `replies`; health checks get another answer.
+    /// Receives a query and sends `replies`; health checks get another answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
@@ -153,7 +149,7 @@ final class Socket: Sendable {
         }
         try check("recvfrom", Int32(clamping: count))
         let query = Array(buffer[..<count])
-        // The daemon's health checks query the root.
+        // Health checks query the root.
         let isProbe = count > 12 && query[12] == 0
         for octets in isProbe ? [RawMessage.denial(of: query)] : replies(query) {
             let sent = withUnsafePointer(to: &from) { pointer in
@@ -189,7 +185,6 @@ final class Socket: Sendable {
         )
     }
 
-    /// Receives one message with its length prefix.
     func receiveFramed() throws -> [UInt8] {
         let length = try receiveExactly(2)
         return try receiveExactly(Int(length[0]) << 8 | Int(length[1]))

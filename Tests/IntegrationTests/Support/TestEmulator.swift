@@ -9,7 +9,6 @@ final class TestEmulator: Sendable {
     private let scratch: Scratch
     private let namespace: Namespace?
 
-    /// Starts the emulator with the names of `zone`.
     init(
         zone: String,
         faults: [String] = [],
@@ -29,7 +28,7 @@ final class TestEmulator: Sendable {
         address = String(line.dropFirst("listening on ".count))
     }
 
-    /// Replaces the faults; without arguments, removes all faults.
+    /// Replaces the faults.
     func misbehave(_ faults: String...) throws {
         _ = try admin(
             "faults",
@@ -40,7 +39,7 @@ final class TestEmulator: Sendable {
         )
     }
 
-    /// Returns the number of lookups for clients, without the daemon's health checks.
+    /// Lookups without the daemon's health checks.
     func lookups() throws -> Int {
         let calls = try calls()
         let trials = ["www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "tencent.test"]

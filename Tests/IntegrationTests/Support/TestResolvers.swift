@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A certificate for `dns.example.net` and 127.0.0.1 in a temporary directory.
+/// Certificate for `dns.example.net` and 127.0.0.1.
 struct ResolverCertificate {
     static let name = "dns.example.net"
 
@@ -18,7 +18,7 @@ struct ResolverCertificate {
     }
 }
 
-/// Ports of a resolver, and its entries in the daemon's settings.
+/// Ports of a resolver, and its settings.
 struct ResolverPorts: Sendable {
     enum Channel: String, CaseIterable, Sendable {
         case udp, tcp, tls, https
@@ -28,7 +28,6 @@ struct ResolverPorts: Sendable {
     let tls: UInt16
     let https: UInt16
 
-    /// Chooses ports that are free at this moment.
     init() throws {
         (plain, tls, https) = (try freePort(), try freePort(), try freePort())
     }
@@ -52,7 +51,7 @@ struct ResolverPorts: Sendable {
     }
 }
 
-/// Unbound with local data, over UDP, TCP, TLS and HTTPS.
+/// Unbound with local data, over all transports.
 final class TestUnbound: Sendable {
     let ports: ResolverPorts
     let program: Child
@@ -60,7 +59,7 @@ final class TestUnbound: Sendable {
 
     /// Starts unbound.
     ///
-    /// - Parameter forwarding: port on loopback to which unbound forwards names without local data.
+    /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,
         ports: ResolverPorts? = nil,
@@ -68,7 +67,7 @@ final class TestUnbound: Sendable {
     ) throws {
         scratch = try Scratch()
         var failure: (any Error)?
-        // Unbound cannot choose free ports itself. Another process may take the chosen ones first.
+        // Another process may take the chosen ports first.
         for _ in 0..<5 {
             let own = try ports ?? ResolverPorts()
             let text = Self.settings(own, certificate, scratch.path, forwarding)
@@ -139,7 +138,7 @@ final class TestUnbound: Sendable {
     }
 }
 
-/// Dnsdist over TLS and HTTPS, with a plain name server behind it.
+/// Dnsdist over TLS and HTTPS, in front of a plain name server.
 final class TestDnsdist: Sendable {
     let ports: ResolverPorts
     private let program: Child
