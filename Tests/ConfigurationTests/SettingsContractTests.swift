@@ -84,7 +84,7 @@ struct SettingsContractTests {
         return Self.contract.replacing("FOLDER", with: folder.path)
     }
 
-    @Test("the file loads without unknown options")
+    @Test("the file has no unknown options")
     func supported() throws {
         let folder = try TemporaryFolder()
         let loaded = try settings(

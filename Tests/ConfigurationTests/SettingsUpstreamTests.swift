@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Settings of upstreams: protocols, names and addresses")
+@Suite("Settings of upstreams")
 struct SettingsUpstreamTests {
     private static func entry(_ options: String) -> String {
         "upstreams: [{name: a, \(options)}]"
@@ -78,7 +78,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "an upstream trusted to validate must have a protected transport",
+        "a validating upstream must have a protected transport",
         arguments: [
             ("tls://192.0.2.1", true), ("https://192.0.2.1/q", true),
             ("udp://127.0.0.1:5353", true),
@@ -97,7 +97,6 @@ struct SettingsUpstreamTests {
                         + " resolver on this machine)"
                 ]
             )
-            // Without validation there is no warning.
             let plain = Self.entry("url: \"\(url)\", validates: false")
             #expect(try settings(of: plain).upstreams.first?.validates == false)
             return
@@ -106,7 +105,7 @@ struct SettingsUpstreamTests {
         #expect(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first?.validates == false)
     }
 
-    @Test("addresses use the URL's port unless they have one, and replace its host")
+    @Test("addresses replace the URL's host and use its port by default")
     func addresses() throws {
         let upstream = try #require(
             try settings(

@@ -40,7 +40,7 @@ struct SettingsVendorTests {
     // MARK: - Defaults
 
     @Test(
-        "omitted options have the defaults of the kind",
+        "defaults depend on the kind",
         arguments: [
             ("kind: alibaba, account: 1", "v2 https", 10, "203.107.1.1:443"),
             ("kind: alibaba, account: 1, api: v1, scheme: http", "v1 http", 10, "203.107.1.1:80"),
@@ -97,14 +97,14 @@ struct SettingsVendorTests {
 
     // MARK: - Server lists
 
-    /// Source of server addresses with its intervals; nil without a source.
+    /// Source of server addresses with its intervals, if any.
     private func source(_ vendor: String) throws -> [String]? {
         let loaded = try #require(try settings(of: text(vendor)).vendors.first)
         let source = loaded.account.any.source(servers: loaded.servers)
         return source.map { ["\(Int($0.refresh / .seconds(3_600)))h"] + texts($0.servers) }
     }
 
-    @Test("Tencent's conf is off by default, and its start-up servers depend on the channel")
+    @Test("Tencent's conf is off by default; its servers depend on the channel")
     func conf() throws {
         let token = "kind: tencent, token: $number"
         let key = "kind: tencent, channel: aes, id: 1, key: $short"
@@ -138,7 +138,7 @@ struct SettingsVendorTests {
 
     // MARK: - Calls
 
-    @Test("proxy, budget, concurrent calls and batching are passed to the client")
+    @Test("options reach the client")
     func client() throws {
         let loaded = try settings(
             of: text(
@@ -214,7 +214,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("HTTP/3 requires a libcurl that supports it, TLS, and no proxy")
+    @Test("HTTP/3 requires libcurl's support, TLS, and no proxy")
     func http3() {
         func messages(_ vendor: String, hasHTTP3: Bool) -> [String] {
             problems(
@@ -244,7 +244,7 @@ struct SettingsVendorTests {
         #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
     }
 
-    @Test("Alibaba's parameters are limited in number and length and sent with calls")
+    @Test("Alibaba's parameters are limited and sent with calls")
     func sdns() throws {
         let vendor = "kind: alibaba, account: 1, sdns: "
         let loaded = try settings(of: text(vendor + "{city: hangzhou, \"no\": 1=}"))
@@ -268,7 +268,7 @@ struct SettingsVendorTests {
 
     // MARK: - Mistakes
 
-    @Test("Tencent's region requires its channel and known start-up servers")
+    @Test("Tencent's region requires its channel and known servers")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
         #expect(
@@ -360,7 +360,7 @@ struct SettingsVendorTests {
         #expect(good.warnings == [])
     }
 
-    @Test("secrets must have the form of their kind, and are not quoted in messages")
+    @Test("secrets must have the form of their kind")
     func secrets() {
         #expect(
             messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short")
@@ -383,7 +383,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("a JSON API requires a URL, and a complete account if any")
+    @Test("a JSON API requires a URL, and no or a complete account")
     func json() throws {
         let servers = "servers: [192.0.2.1]"
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
@@ -410,7 +410,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("accounts and certificate names must have characters that a request allows")
+    @Test("accounts and certificate names must be valid in requests")
     func accounts() {
         #expect(
             messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\"") == [
@@ -437,7 +437,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("calls of a JSON API are billable if the settings say so or there is an account")
+    @Test("calls of a JSON API are billable if set, or with an account")
     func billable() throws {
         let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         let account = ", account: 1, access-key-id: 1, secret: $hex"
@@ -453,7 +453,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("the concurrent calls of all vendors have a limit, unless each has the default")
+    @Test("the concurrent calls of all vendors have a limit")
     func concurrentCalls() {
         func vendors(_ calls: [Int?]) -> String {
             let lines = calls.enumerated().map { number, calls in
