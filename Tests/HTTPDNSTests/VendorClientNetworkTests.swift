@@ -75,7 +75,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    /// Lets the service reply with `text` (nil: fail), and all servers answer.
+    /// Nil text: the service fails.
     @ServiceLoop
     private func serve(_ text: String?) {
         world.script = { request in
@@ -104,12 +104,12 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "attempts aborted by a network change are no failures, in any order of completion",
+        "attempts aborted by a network change are no failures",
         arguments: [true, false]
     )
     @ServiceLoop
     func dropped(first: Bool) async throws {
-        // The attempt at .1 outlives its call, which .2 answers; the other call is in flight.
+        // The attempt at .1 outlives its call, which .2 answers.
         world.servers([1: .silence()])
         let client = try world.client()
         _ = try await world.lookUp(client, "one.example.com")
@@ -126,7 +126,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
     }
 
-    @Test("an aborted address request is repeated, and is no failure")
+    @Test("an aborted address request is repeated, and no failure")
     @ServiceLoop
     func droppedRefresh() async throws {
         world.script = { _ in .silence() }
@@ -179,7 +179,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the service is called at start; its servers are used first")
+    @Test("the service is called at start; its servers come first")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -196,7 +196,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.billable == 1)
     }
 
-    @Test("lookups do not wait for the service; configured servers are the fallback")
+    @Test("lookups do not wait for the service")
     @ServiceLoop
     func deadService() async throws {
         world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
@@ -245,7 +245,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("after a TLS failure the other API variant is tried and kept")
+    @Test("after a TLS failure the other API variant is kept")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in
@@ -322,7 +322,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a failed service is retried after one minute, up to one hour")
+    @Test("a failed service is retried after 1 min to 1 h")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

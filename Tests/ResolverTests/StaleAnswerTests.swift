@@ -11,7 +11,7 @@ import Upstream
 
 @Suite("Stale answers after the client timer, within the window")
 struct StaleAnswerTests {
-    /// Resolver with www.example.com, expired 1 s ago.
+    /// www.example.com expired 1 s ago.
     @ServiceLoop
     private func harness(
         _ account: Account = .tencent,
@@ -32,7 +32,6 @@ struct StaleAnswerTests {
         return harness
     }
 
-    /// Fault of both servers of a vendor.
     @ServiceLoop
     private func make(_ harness: ResolverHarness, _ fault: Fault?) {
         for account in harness.accounts {
@@ -113,7 +112,7 @@ struct StaleAnswerTests {
             for one in asked {
                 #expect(try await harness.answer(to: one).resolution.provenance.isStale)
             }
-            #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two attempts")
+            #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2)
         }
     }
 
@@ -155,7 +154,7 @@ struct StaleAnswerTests {
         #expect(harness.resolver.singleFlight.merged == 1)
     }
 
-    @Test("a client that stops waiting does not affect the next client")
+    @Test("a client that stops waiting does not affect the next one")
     @ServiceLoop
     func nextOne() async throws {
         let harness = try ResolverHarness(.tencent)

@@ -116,8 +116,7 @@ struct UpstreamStageTests {
 
     // MARK: - Aliases
 
-    /// Upstream with an alias for `www.example.org`, other `records`, and after 1 s the target's
-    /// address.
+    /// Alias for `www.example.org`, other `records`, and after 1 s the target's address.
     @ServiceLoop
     private static func alias(with records: [Record]) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
