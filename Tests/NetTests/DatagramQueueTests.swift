@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Datagrams that leave together", .timeLimit(.minutes(15)))
 struct DatagramQueueTests {
-    /// Both ends of a connection.
     @ServiceLoop
     private final class Pair: DatagramReceiving {
         let listener: DatagramListener

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Notifications of file changes", .timeLimit(.minutes(15)))
 struct FileWatchTests {
-    /// Folder, and the notifications for a file in it.
     @ServiceLoop
     private final class Fixture {
         let folder: String
@@ -29,7 +28,6 @@ struct FileWatchTests {
         }
 
         func expect(_ action: (Fixture) throws -> Void) async throws {
-            // Discard earlier notifications.
             isTold = false
             try action(self)
             guard !isTold else { return }

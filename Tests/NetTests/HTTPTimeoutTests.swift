@@ -52,8 +52,7 @@ struct HTTPTimeoutTests {
                 early.resume(.ready)
                 end.resume(.ready)
             }
-            // Longer than the delay after a lost SYN (1 s, RFC 6298 §2) and a former limit of 800
-            // ms.
+            // Longer than the delay after a lost SYN (1 s, RFC 6298 §2).
             let outcome = await early.wait(until: Clock.now + .milliseconds(1_100))
             #expect(outcome == .timedOut, "it ended before: \(String(describing: result))")
         }

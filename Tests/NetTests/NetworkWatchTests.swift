@@ -6,7 +6,6 @@ import Testing
 @testable import Net
 
 private final class PrivateNetwork: Sendable {
-    /// Reason why no namespace can be created.
     static let complaint: String? =
         getuid() != 0
         ? "a network namespace needs root"
@@ -17,7 +16,7 @@ private final class PrivateNetwork: Sendable {
 
     init() throws {
         let directory = try TemporaryDirectory()
-        // Only this file shows that the shell runs in the namespace.
+        // This file shows that the shell runs in the namespace.
         let ready = directory.path("ready")
         keeper = try Program(
             "unshare",
@@ -34,7 +33,6 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Runs `ip` once per line.
     func ip(_ lines: String...) throws {
         for line in lines { try run(line.split(separator: " ").map(String.init)) }
     }
@@ -45,7 +43,7 @@ private final class PrivateNetwork: Sendable {
         try run(["-batch", directory.path("batch")])
     }
 
-    /// Runs `ip` without pipes: other programs would inherit them and keep them open.
+    /// Without pipes, which other programs would inherit.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",
@@ -57,7 +55,7 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Runs `body` on a thread in the namespace.
+    /// On a thread in the namespace.
     func inside(_ body: @escaping @Sendable () -> Int32) throws -> Int32 {
         // Swift's Glibc does not declare setns without _GNU_SOURCE.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
@@ -106,7 +104,6 @@ struct NetworkWatchTests {
         )
     }
 
-    /// Parts of all changes until `last`.
     @ServiceLoop
     private func parts(
         of changes: AsyncStream<NetworkWatch.Change>,

@@ -11,7 +11,6 @@ private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
 
 @Suite("A datagram socket", .timeLimit(.minutes(15)))
 struct DatagramSocketTests {
-    /// UDP socket that can answer.
     private final class Peer {
         let descriptor: Int32
         let address: SocketAddress
@@ -105,7 +104,7 @@ struct DatagramSocketTests {
     func `a thousand sockets leak no descriptor`() async throws {
         let peer = try Peer()
         func numbers() throws -> Set<Int32> {
-            // Counts only sockets of this peer: other tests have descriptors.
+            // Other tests have descriptors, too.
             let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             return Set(
                 all.compactMap { Int32($0) }.filter { descriptor in
@@ -130,7 +129,6 @@ struct DatagramSocketTests {
 
 @Suite("A stream", .timeLimit(.minutes(15)))
 struct StreamTests {
-    /// Both ends of a TCP connection.
     @ServiceLoop
     private func pair() async throws -> (StreamConnection, StreamConnection) {
         let listener = try StreamListener(binding: try loopback())

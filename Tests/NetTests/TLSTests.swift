@@ -12,13 +12,12 @@ struct TLSTests {
         nginx = try Nginx()
     }
 
-    /// Client with the server's authority.
     @ServiceLoop
     private func client() throws -> TLSClient {
         try TLSClient(certificateFile: nginx.authorityFile, protocols: ["http/1.1"])
     }
 
-    /// Sends a request; returns all octets until the close.
+    /// Returns all octets until the close.
     @ServiceLoop
     private func get(_ path: String, over connection: some OctetStream) async throws -> String {
         let request =

@@ -8,7 +8,6 @@ package final class TestClock {
     package var wallSeconds: Int64 = 1_700_000_000
     private var timers: [Timer] = []
 
-    /// Test that waits for a timer.
     private var observer: CheckedContinuation<Void, Never>?
 
     private final class Timer: Cancellable {

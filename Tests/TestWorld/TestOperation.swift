@@ -7,7 +7,6 @@ package final class TestOperation<Value: Sendable> {
     /// Nil while the operation runs.
     package fileprivate(set) var value: Value?
 
-    /// Start and end.
     package let start: Instant
     package fileprivate(set) var end: Instant?
 

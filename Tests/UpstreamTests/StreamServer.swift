@@ -17,7 +17,7 @@ final class StreamServer {
             self.stream = stream
         }
 
-        /// Next query; nil after the client's close.
+        /// Nil after the client's close.
         func next() async -> [UInt8]? {
             while true {
                 if inbox.count >= 2 {
@@ -33,7 +33,7 @@ final class StreamServer {
             }
         }
 
-        /// Writes octets without length prefix.
+        /// Without length prefix.
         func write(_ octets: [UInt8]) async {
             try? await stream.write(octets, deadline: Clock.now + .seconds(300))
         }
@@ -44,7 +44,6 @@ final class StreamServer {
     let address: SocketAddress
     private let listener: StreamListener
 
-    /// Connections so far.
     private(set) var connections = 0
 
     init(_ script: @escaping @Sendable @ServiceLoop (Client) async -> Void) throws {

@@ -204,7 +204,7 @@ struct UpstreamExchangeTests {
         let exchange = Self.exchange()
         let right = reply(to: exchange.message)
         for _ in 0..<5_000 {
-            // All bits except those of the flags (octets 2 and 3).
+            // All bits except the flags (octets 2 and 3).
             var octets = right
             let place = Int.random(in: 0..<33, using: &random)
             guard ![2, 3].contains(place) else { continue }

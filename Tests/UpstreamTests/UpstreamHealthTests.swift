@@ -10,7 +10,6 @@ import Testing
 struct UpstreamHealthTests {
     private let harness = UpstreamHarness()
 
-    /// Health reports of a group.
     @ServiceLoop
     private final class Log {
         var lines: [String] = []
@@ -33,10 +32,9 @@ struct UpstreamHealthTests {
         #expect(log.lines == ["upstream one (scripted, unprotected): backing off: no route"])
         #expect(harness.takeAsked() == "one@0 two@5")
         #expect(harness.takeChecked() == "one@5")
-        // A backed-off server gets no queries.
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked().contains("one") == false)
-        // Probes fail after 1 s and 3 s.
+        // After 1 s and 3 s.
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeChecked().contains("one"))
@@ -286,7 +284,6 @@ struct UpstreamHealthTests {
         _ = harness.takeAsked()
         #expect(try await harness.ask(group) == .failure(.loop))
         #expect(harness.takeAsked() == "")
-        // After the pause, only a loop probe is sent.
         await harness.advance(by: UpstreamLimits.loopRest)
         #expect(try await harness.ask(group) == .failure(.loop))
         await harness.advance(by: .milliseconds(10))
@@ -388,7 +385,6 @@ struct AttemptPlanTests {
                 continue
             }
             guard !running.isEmpty else {
-                // The plan must not end during a probe.
                 Issue.record("the plan waits for no event")
                 return
             }

@@ -4,13 +4,12 @@ import Testing
 
 @testable import Net
 
-/// nginx with HTTP/1.1 on one port, and with HTTP/2 and HTTP/1.1 over TLS on another.
+/// nginx with HTTP/1.1 on one port, and HTTP/2 and HTTP/1.1 over TLS on another.
 final class Nginx: Sendable {
     let clear: SocketAddress
 
     let secure: SocketAddress
 
-    /// Authority of the certificate.
     let authorityFile: String
 
     private let directory: TemporaryDirectory
@@ -87,12 +86,12 @@ final class Nginx: Sendable {
     }
 }
 
-/// TCP socket on a free port, for a program to inherit.
+/// TCP socket for a program to inherit.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    /// - Parameter listens: false for a reserved port that refuses connections.
+    /// - Parameter listens: false for a port that refuses connections.
     init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(
