@@ -47,7 +47,7 @@ struct ControlDispatcherTests {
         #expect(dispatcher.checks.jobs == calls.count)
     }
 
-    @Test("a peer that disconnects before its reply is not logged as a failure")
+    @Test("a peer that disconnects before its reply is no failure")
     @ServiceLoop
     func vanishedPeer() async throws {
         let log = LogRecorder()
@@ -66,7 +66,7 @@ struct ControlDispatcherTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("the log limit applies to refused connections and failed calls")
+    @Test("refused connections and failed calls have a log limit")
     @ServiceLoop
     func limitedLines() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])
@@ -92,7 +92,7 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    @Test("the log limit applies to pausing and resuming")
+    @Test("pausing and resuming have a log limit")
     @ServiceLoop
     func limitedPauses() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])
@@ -110,7 +110,7 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    /// Log handler that records the lines of level notice and above, and the number of their fields.
+    /// Records lines of level notice and above, and the number of their fields.
     private struct FieldRecorder: LogHandler {
         let lines: Lock<[(message: String, fields: Int)]>
         var metadata: Logger.Metadata = [:]

@@ -81,7 +81,6 @@ struct ControlPlacesTests {
             #expect(reply.continues)
             watching.append(client)
         }
-        // Further streams are rejected, and their connections are closed.
         for _ in 0..<16 {
             let other = try await live.client()
             let refused = try #require(try await other.ask(watch))

@@ -53,7 +53,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("names and entries arrive one by one, followed by an empty last reply")
+    @Test("names and entries arrive one by one, before an empty last reply")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()
@@ -216,7 +216,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a reply of 8 MiB arrives complete, and one beyond the limit is an error")
+    @Test("a reply of 8 MiB is complete, one beyond the limit an error")
     @ServiceLoop
     func large() async throws {
         let lookup =
@@ -232,7 +232,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("pipelined calls are answered in order, and oneway calls without a reply")
+    @Test("pipelined calls are answered in order, oneway calls not")
     @ServiceLoop
     func pipelined() async throws {
         let live = try await LiveServer.start()
@@ -265,7 +265,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "an invalid message ends the connection after the replies to earlier calls",
+        "an invalid message ends the connection after earlier replies",
         arguments: ["nonsense\0", "[]\0", "\0", "{}\0", "too long"]
     )
     @ServiceLoop
@@ -310,7 +310,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client that does not read its reply is disconnected, and others are served meanwhile")
+    @Test("a client that does not read is disconnected, and others are served")
     @ServiceLoop
     func stuck() async throws {
         var limits = LiveServer.timeless
@@ -329,7 +329,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("clients beyond the limit are rejected until another one leaves")
+    @Test("clients beyond the limit are rejected until one leaves")
     @ServiceLoop
     func tooMany() async throws {
         var limits = LiveServer.timeless
@@ -346,7 +346,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("the server's end disconnects the clients and removes the socket file")
+    @Test("the server's end disconnects clients and removes the socket")
     @ServiceLoop
     func end() async throws {
         let live = try await LiveServer.start()

@@ -32,7 +32,6 @@ struct FixedHandler: ControlHandling {
             reply.sinceSeconds = second
             try await send(reply)
         }
-        // No further reply during the test.
         try await Clocks.system.sleep(Clock.now + .day)
     }
 
@@ -163,7 +162,7 @@ struct FixedHandler: ControlHandling {
     func version() async throws(MethodError) -> VersionReply { Samples.version }
 }
 
-/// Control server on a real socket, on the service loop.
+/// Control server on a real socket.
 @ServiceLoop
 final class LiveServer {
     private let folder: String
@@ -174,10 +173,10 @@ final class LiveServer {
 
     let queue = ManagementQueue()
 
-    /// Returns the error that ended the server.
+    /// Error that ended the server.
     let task: Task<SocketError?, Never>
 
-    /// Very long timeouts: a slow machine does not change results.
+    /// A slow machine does not change results.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
@@ -239,7 +238,6 @@ final class LiveServer {
 final class LiveClient {
     let connection: StreamConnection
 
-    /// Received octets, not read yet.
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
     init(_ connection: StreamConnection) { self.connection = connection }

@@ -15,7 +15,7 @@ struct QueryLogTests {
     private let diary = LogRecorder()
     private let recent = RecentQueries()
 
-    /// Records queries as an answering thread does.
+    /// As an answering thread does.
     private func note(_ count: Int) throws {
         let name = Array(try Name("www.example.com").octets)
         for number in 0..<count {
@@ -47,7 +47,7 @@ struct QueryLogTests {
         return log
     }
 
-    @Test("the log starts with the next query and ends with the last recorded one")
+    @Test("the log starts with the next query and ends with the last one")
     @ServiceLoop
     func ends() async throws {
         try note(1)
@@ -66,7 +66,7 @@ struct QueryLogTests {
         #expect(diary.all.count == 3)
     }
 
-    @Test("queries that exceed a batch or were overwritten are counted and reported")
+    @Test("lost queries are counted and reported")
     @ServiceLoop
     func tooMany() async throws {
         let log = log()
@@ -84,7 +84,7 @@ struct QueryLogTests {
         #expect(log.missed == 3 + UInt64(RecordRing.capacity + 5 - RecentReader.mostEvents))
     }
 
-    @Test("the log is flushed periodically while it is enabled")
+    @Test("an enabled log is flushed periodically")
     @ServiceLoop
     func looks() async throws {
         let log = log()

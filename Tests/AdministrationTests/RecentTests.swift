@@ -83,7 +83,7 @@ struct RecentTests {
         }
     }
 
-    @Test("a name that exceeds a record has its first labels and is marked as truncated")
+    @Test("a name that exceeds a record is truncated and marked")
     @ServiceLoop
     func longName() throws {
         let label = String(repeating: "x", count: 50)
@@ -126,7 +126,7 @@ struct RecentTests {
     }
 
     @Test(
-        "a filter that matches no possible query is refused with the valid values",
+        "an impossible filter is refused with the valid values",
         arguments: [
             (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; valid: noerror, nodata, nxdomain,"),
             (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),
@@ -184,7 +184,7 @@ struct RecentTests {
         #expect(slow.entries.map(\.tookUs) == [900, 700] && slow.total == 6)
     }
 
-    @Test("a reader continues where it stopped, and reads a new ring from its start")
+    @Test("a reader continues where it stopped")
     @ServiceLoop
     func reader() throws {
         let (old, new) = (RecentQueries(), RecentQueries())

@@ -19,7 +19,7 @@ struct VendorProblemTests {
         return vendor
     }
 
-    @Test("a vendor with a working server is not called unresponsive")
+    @Test("a vendor with a working server is not unresponsive")
     func degraded() {
         #expect(
             Self.vendor(.degraded, second: .up).problem

@@ -12,7 +12,6 @@ import Testing
 struct ListeningPatienceTests {
     private static let patience: Duration = .seconds(300)
 
-    /// TCP client, and a server with a controlled clock.
     @ServiceLoop
     private final class TCPHarness {
         let harness = ListenerHarness()

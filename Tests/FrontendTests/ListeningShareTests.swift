@@ -53,7 +53,7 @@ struct ListeningShareTests {
         let harness = ListenerHarness()
         let (server, first) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
-        // The daemon answers these itself, so they are not pending.
+        // The daemon answers these itself.
         let questions = Array(repeating: framed(try query("x.invalid")), count: 500)
             .flatMap(\.self)
         var clients = [first]
@@ -68,7 +68,7 @@ struct ListeningShareTests {
         for client in clients {
             try await client.write(questions, deadline: Clock.now + Self.patience)
         }
-        // The task runs once per iteration of the loop.
+        // Once per iteration of the loop.
         let most = await ServiceLoop.task {
             var (answered, most): (UInt64, UInt64) = (0, 0)
             while answered < 8 * 500 {
@@ -164,7 +164,7 @@ struct ListeningShareTests {
         }
         var clients = [first]
         while harness.handler.sessions.overfull == 0 {
-            // Unread replies: each session buffers little more than the limit.
+            // Each session buffers little more than the limit.
             let last = clients[clients.count - 1]
             _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
             clients.append(

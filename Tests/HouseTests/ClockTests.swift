@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Time is an argument, so that tests control it.
 @Suite("One file of Net reads a clock")
 struct ClockTests {
     private static let readings = [
@@ -32,7 +31,7 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
-    /// Modules with an injected clock; `Net` and `Daemon` use the system's.
+    /// `Net` and `Daemon` use the system's clock.
     @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }

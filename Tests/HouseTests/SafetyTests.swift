@@ -24,17 +24,16 @@ private let allowance = [
     "httpdnsd": 1,
 ]
 
-/// Each unsafe expression has a reason.
 @Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// Lines with such an expression, from 0.
+    /// From 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }
 
     /// A comment above a type covers its members.
     @Test(
-        "each declaration has a line `// SAFETY:` in or above it, or above its type",
+        "each declaration, or its type, has a line `// SAFETY:`",
         arguments: Repository.sources
     )
     func explained(_ file: SourceFile) throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Scenario reader: results, and errors with line numbers")
 struct ReaderTests {
-    /// Returns a small valid scenario with `line` as its 12th line.
+    /// A valid scenario with `line` as its 12th line.
     private static func text(_ line: String) -> String {
         """
         ; A promise to users,
@@ -47,7 +47,7 @@ struct ReaderTests {
         #expect(scenario.ranges.map(\.peer) == [.upstream("192.0.2.53")])
         #expect(scenario.steps.map(\.number) == [1, 2])
         #expect(scenario.steps.map(\.place.line) == [10, 16])
-        // The settings keep their line numbers, so that errors in them have the right line.
+        // Errors in the settings have the right line.
         #expect(scenario.settings.split(separator: "\n").count == 2)
         #expect(scenario.settings.hasPrefix("\n\nupstreams:"))
     }

@@ -40,7 +40,6 @@ private enum NameOracle {
         try judgeLabels(name)
     }
 
-    /// The labels are those of the wire form.
     private static func judgeLabels(_ name: Name) throws {
         var built = Name.root
         for label in Array(name.labels).reversed() {

@@ -32,7 +32,7 @@ private struct SettingsPlaces {
         columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
     }
 
-    /// A problem has a place in the text, and is one line.
+    /// A problem is one line and has a place in the text.
     func judge(_ problem: SettingsProblem) throws {
         try promise(
             columns.indices.contains(problem.line - 1)
@@ -41,7 +41,7 @@ private struct SettingsPlaces {
         )
         try promise(
             "\(problem)".unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
-            "an error message with terminal control characters"
+            "terminal control characters in an error message"
         )
     }
 }

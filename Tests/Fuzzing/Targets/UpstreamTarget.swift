@@ -23,7 +23,7 @@ extension FuzzTarget {
     }
 }
 
-/// Reproducible random numbers (SplitMix64).
+/// SplitMix64.
 private struct Draw: RandomNumberGenerator {
     var state: UInt64
 
@@ -39,7 +39,7 @@ private struct Draw: RandomNumberGenerator {
 private enum UpstreamOracle {
     static let name = (try? Name("www.example.com")) ?? .root
 
-    /// Pending query; equal draws give equal IDs.
+    /// Equal draws give equal IDs.
     static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
@@ -56,7 +56,7 @@ private enum UpstreamOracle {
         return reply
     }
 
-    /// An accepted reply has QR, ID and question of the query, and no other query accepts it.
+    /// An accepted reply has QR, ID and question of the query.
     static func validate(
         _ octets: [UInt8],
         _ query: ForwardedQuery,
@@ -168,7 +168,6 @@ private enum UpstreamOracle {
 }
 
 extension Record {
-    /// Record with TTL 0.
     fileprivate var withoutTTL: Record {
         var record = self
         record.ttl = 0

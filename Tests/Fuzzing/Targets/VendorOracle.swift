@@ -5,7 +5,6 @@ import Net
 
 /// Invariants of all answers from a vendor's reply.
 struct VendorOracle {
-    /// Vendor with one set of options.
     let vendor: any Vendor
 
     /// True if replies with addresses contain the name.
@@ -114,7 +113,6 @@ struct VendorOracle {
 }
 
 extension IPAddress {
-    /// True for an address of an Internet server.
     fileprivate var canBeServer: Bool {
         reach != .none
     }

@@ -3,12 +3,11 @@ import Foundation
 
 /// Formatted Swift code by lines, without a parser.
 struct Code {
-    /// Code without comments and string contents; same line numbers.
+    /// Without comments and string contents; same line numbers.
     let text: String
 
     let lines: [String]
 
-    /// Lines with comments.
     let commented: [String]
 
     init(_ source: String) {
@@ -23,7 +22,7 @@ struct Code {
         text = lines.joined(separator: "\n")
     }
 
-    /// Line without string contents and comment.
+    /// Without string contents and comment.
     private static func bare(_ line: String) -> String {
         var result = ""
         var isInString = false
@@ -53,7 +52,7 @@ struct Code {
 
     // MARK: - Declarations
 
-    /// Lines of the declaration around a line, with its comments and attributes.
+    /// The declaration around a line, with its comments and attributes.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)
         var first = head
@@ -78,7 +77,6 @@ struct Code {
         return found
     }
 
-    /// First line of the declaration.
     private func head(of index: Int) -> Int {
         if isBody(index) { return index }
         var head = index
@@ -97,7 +95,6 @@ struct Code {
         return head
     }
 
-    /// Last line of the declaration.
     private func last(of head: Int) -> Int {
         let wanted = indentation(head)
         guard lines[head].hasSuffix("{") || lines[head].hasSuffix("(") else { return head }
@@ -108,7 +105,7 @@ struct Code {
         return lines.count - 1
     }
 
-    /// True if the line ends a signature or call.
+    /// True at the end of a signature or call.
     private func closes(_ index: Int) -> Bool {
         lines[index].trimmingCharacters(in: .whitespaces).hasPrefix(")")
     }
@@ -120,7 +117,7 @@ struct Code {
         return line.hasPrefix("//") || (line.hasPrefix("@") && !line.contains("{"))
     }
 
-    /// True if the line begins a declaration with code.
+    /// True for the start of a declaration with code.
     private func isBody(_ index: Int) -> Bool {
         matches(
             index,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Compares a client's answer with the expected one.
 struct AnswerCheck {
     private let octets: [UInt8]
     private let query: [UInt8]
     private let asked: Entry
 
     /// - Parameters:
-    ///   - query: the octets that the client sent.
-    ///   - asked: the entry from which the query was made.
+    /// - query: the client's octets.
+    /// - asked: the entry of the query.
     init(_ octets: [UInt8], to query: [UInt8], _ asked: Entry) {
         self.octets = octets
         self.query = query
@@ -24,7 +23,7 @@ struct AnswerCheck {
         return always(message) + Self.differences(expected, message, isTCP: asked.isTCP)
     }
 
-    /// Returns violations of the rules that every answer must follow.
+    /// Violations of the rules for every answer.
     private func always(_ message: Message) -> [String] {
         var differences: [String] = []
         if octets.prefix(2) != query.prefix(2) { differences.append("the ID is another") }
@@ -44,7 +43,7 @@ struct AnswerCheck {
         return differences
     }
 
-    /// Returns the differences between a message and an entry, as far as `match` selects.
+    /// Differences between message and entry, as far as `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {
@@ -69,7 +68,7 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // Compares the case of letters too, because clients with 0x20 check it.
+                // With letter case, which clients with 0x20 check.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))
@@ -103,7 +102,7 @@ struct AnswerCheck {
 
     private static func lower(_ name: Name?) -> String { show(name).lowercased() }
 
-    /// Returns a record as text; data of unknown types as hexadecimal octets.
+    /// Data of unknown types is hexadecimal.
     private static func text(of record: Record, withTTL: Bool) -> String {
         let owner = "\(record.name)".lowercased()
         let octets = record.data.octets
@@ -126,7 +125,6 @@ struct AnswerCheck {
 }
 
 extension Entry {
-    /// Returns the message that a client sends.
     func query(id: UInt16) -> [UInt8] {
         var message = Message(header: Header(id: id, flags: flags & 0x7FFF))
         message.questions = [question].compactMap(\.self)

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension ScenarioReader {
-    /// Reads the rest of a step after its first line `words`.
+    /// The rest of a step after its first line.
     mutating func step(_ words: [String]) throws -> Scenario.Step {
         let place = place
         guard words.count > 2, let number = Int(words[1]) else {
@@ -53,7 +53,7 @@ extension ScenarioReader {
         }
     }
 
-    /// Reads the scope of `FLUSH`; the control handler validates names and sources.
+    /// Scope of `FLUSH`; the control handler validates names and sources.
     private func scope(_ arguments: [String]) throws -> FlushRequest.Scope {
         switch (arguments.first, arguments.count) {
         case (nil, 0): return .all
@@ -67,7 +67,7 @@ extension ScenarioReader {
         }
     }
 
-    /// Returns the lines of a step, with single spaces between words.
+    /// Lines of a step, with single spaces.
     private mutating func lines() throws -> [String] {
         var lines: [String] = []
         while let words = try wordsOfStep() { lines.append(words.joined(" ")) }
@@ -103,6 +103,5 @@ extension ScenarioReader {
 }
 
 extension [String] {
-    /// Returns the strings with `separator` between them.
     func joined(_ separator: String) -> String { joined(separator: separator) }
 }
