@@ -30,7 +30,6 @@ private final class DifferentialHarness {
         for _ in 0..<answers { try store() }
     }
 
-    /// Two queries copy the answer to the kernel.
     private func store() throws {
         let name = try name()
         let types: [UInt16] = [1, 1, 1, 28, 28, 5, 15, 16, 33, 48, 65, 255, 65_280]
@@ -105,7 +104,6 @@ private final class DifferentialHarness {
             + name + [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
     }
 
-    /// Nil if the worker has no reply.
     func worker(_ query: [UInt8], now: Instant) -> [UInt8]? {
         buffer.replaceSubrange(0..<query.count, with: query)
         let clientContext = ClientContext(transport: .udp, address: .loopback4, isAllowed: true)
@@ -121,13 +119,12 @@ private final class DifferentialHarness {
         }.map { Array(buffer[..<$0]) }
     }
 
-    /// True if the program must answer.
+    /// Returns a query; `isPlain` if the program must answer.
     func query() throws -> (octets: [UInt8], isPlain: Bool) {
         var (name, type) = known[random.below(known.count)]
         if random.once(in: 16) { type = UInt16(random.below(80)) }
         if random.once(in: 16) { name = try self.name().octets }
         for index in name.indices where random.once(in: 3) {
-            // Changes case, or other octets.
             if 0x61...0x7A ~= name[index] { name[index] ^= 0x20 }
         }
         var query = plain(name, type)

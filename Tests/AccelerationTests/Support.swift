@@ -48,10 +48,9 @@ struct Frame: Equatable {
     /// UDP checksums are optional over IPv4.
     var isChecked = true
 
-    /// True for a correct IPv4 header checksum.
     var isIntact = true
 
-    /// The checksum is the pseudo-header sum, as on loopback.
+    /// With the pseudo-header sum as checksum, as on loopback.
     var octets: [UInt8] {
         let count = 8 + payload.count
         var sum = Self.sum(source.octets + destination.octets) + 17 + UInt64(count)
@@ -73,7 +72,6 @@ struct Frame: Equatable {
         return octets + Self.octets(count) + Self.octets(Int(sum)) + payload
     }
 
-    /// Parses the form of `octets`, with any IPv4 header checksum.
     init?(_ octets: [UInt8]) {
         guard octets.count >= 42 else { return nil }
         let number = { Int(octets[$0]) << 8 | Int(octets[$0 + 1]) }

@@ -110,7 +110,6 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    /// Records lines of level notice and above, and the number of their fields.
     private struct FieldRecorder: LogHandler {
         let lines: Lock<[(message: String, fields: Int)]>
         var metadata: Logger.Metadata = [:]

@@ -93,7 +93,6 @@ struct ControlServerTests {
             #expect(try reply.results(as: StatsReply.self).sinceSeconds == second)
         }
         #expect(live.server.clients == 1)
-        // After a half-close, the client still gets replies.
         try client.connection.shutdownWrite()
         let other = try await live.client()
         _ = try await other.ask(call("Status"))

@@ -162,7 +162,6 @@ struct FixedHandler: ControlHandling {
     func version() async throws(MethodError) -> VersionReply { Samples.version }
 }
 
-/// Control server on a real socket.
 @ServiceLoop
 final class LiveServer {
     private let folder: String
@@ -173,10 +172,9 @@ final class LiveServer {
 
     let queue = ManagementQueue()
 
-    /// Error that ended the server.
     let task: Task<SocketError?, Never>
 
-    /// A slow machine does not change results.
+    /// For slow machines.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
@@ -246,7 +244,6 @@ final class LiveClient {
         try await connection.write(Array(text.utf8), deadline: nil)
     }
 
-    /// Nil if the server has disconnected.
     func receive() async throws -> Reply? {
         while true {
             if let message = try decoder.next() { return try Reply(message: message) }
@@ -256,7 +253,6 @@ final class LiveClient {
         }
     }
 
-    /// Empty if the server has disconnected or reset the connection.
     private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
         do throws(SocketError) {
             return try await connection.read(upTo: decoder.room, deadline: nil)

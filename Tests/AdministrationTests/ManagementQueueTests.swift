@@ -68,7 +68,6 @@ struct ManagementQueueTests {
         let requests = (0..<20).map { _ in
             ServiceLoop.task { await renderer.body(.prometheus) }
         }
-        // The requests are queued before this task continues.
         for _ in 0..<4 { await Task.yield() }
         #expect(scrapes == 1)
         clock.advance(by: 1)

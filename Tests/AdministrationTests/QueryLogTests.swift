@@ -15,7 +15,6 @@ struct QueryLogTests {
     private let diary = LogRecorder()
     private let recent = RecentQueries()
 
-    /// As an answering thread does.
     private func note(_ count: Int) throws {
         let name = Array(try Name("www.example.com").octets)
         for number in 0..<count {

@@ -6,7 +6,6 @@ import Testing
 
 /// A Python process that validates texts against `config/httpdnsd.schema.json`.
 final class SchemaJudge: @unchecked Sendable {
-    /// Nil without Python or its `jsonschema`.
     static let shared: SchemaJudge? = try? SchemaJudge()
 
     // SAFETY: used only with `lock` held, because each answer belongs to the preceding request.

@@ -75,7 +75,6 @@ struct SettingsContractTests {
         log: {level: info, queries: false}
         """
 
-    /// Returns the file with secrets that exist.
     private func contract(in folder: TemporaryFolder) throws -> String {
         _ = try folder.write("1234567\n", to: "tencent.token")
         _ = try folder.write("1234567890123456\n", to: "tencent.key")

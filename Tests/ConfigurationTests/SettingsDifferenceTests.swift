@@ -10,7 +10,6 @@ struct SettingsDifferenceTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// One vendor, one route, two upstreams, and `more`.
     private func settings(_ more: String = "", _ base: String? = nil) throws -> Settings {
         try Settings(parsing: (base ?? Self.base) + more, fileName: "test.yaml", environment: here)
     }

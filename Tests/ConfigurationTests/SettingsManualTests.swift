@@ -115,7 +115,6 @@ struct SettingsManualTests {
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
-        // Most octets are comments, so only some prefixes are tested.
         let manual = [UInt8](SettingsManual.text.utf8)
         for index in manual.indices where manual[index] == UInt8(ascii: "\n") {
             expectErrorsInside(Array(manual[...index]))

@@ -76,7 +76,6 @@ struct SettingsSecretTests {
         ]
         for (file, reason) in reasons {
             #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
-            // These problems depend on the content.
             let isSecret = [empty, long, word].contains(file)
             #expect(
                 errors(in: vendor("token: {file: \(file)}")).map(\.describesSecret) == [isSecret]

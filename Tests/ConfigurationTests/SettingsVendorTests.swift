@@ -20,7 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// One vendor and a route to it; `$hex` is the secret in the file `hex`.
+    /// `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,7 +30,7 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Without columns, which depend on temporary paths.
+    /// Columns depend on temporary paths.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
@@ -97,7 +97,6 @@ struct SettingsVendorTests {
 
     // MARK: - Server lists
 
-    /// Source of server addresses with its intervals, if any.
     private func source(_ vendor: String) throws -> [String]? {
         let loaded = try #require(try settings(of: text(vendor)).vendors.first)
         let source = loaded.account.any.source(servers: loaded.servers)

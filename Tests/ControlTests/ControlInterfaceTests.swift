@@ -85,7 +85,6 @@ struct InterfaceTests {
     }
 }
 
-/// Parser of Varlink's definition language.
 struct InterfaceReader {
     struct Fault: Error {
         let expected: String
@@ -150,7 +149,6 @@ struct InterfaceReader {
         return word
     }
 
-    /// Skips a token if present, and returns true.
     private mutating func take(_ token: String) -> Bool {
         guard skippingSpace().hasPrefix(token) else { return false }
         rest = rest.dropFirst(token.count)

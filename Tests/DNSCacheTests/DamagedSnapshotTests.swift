@@ -14,7 +14,6 @@ struct DamagedSnapshotTests {
         return life.snapshot(digests: ["routes": 0x0102_0304_0506_0708, "": 1])
     }
 
-    /// Returns the file's error, and checks that nothing was loaded.
     private func fault(of file: [UInt8], _ life: Life = Life()) -> SnapshotError? {
         var found: SnapshotError?
         do throws(SnapshotError) {
@@ -112,7 +111,6 @@ struct DamagedSnapshotTests {
         SnapshotFormat.block(.end, [0, 0, 0, 0, 0, 0, 0, count])
     }
 
-    /// An A entry of the root.
     private static func entry(
         variant: UInt8 = 0xFF,
         rcode: UInt8 = 0,

@@ -9,7 +9,6 @@ import Testing
 struct LookingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
 
-    /// Names below example.com and another name.
     private func cache(_ count: Int) throws -> AnswerCache {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 9)
         for index in 0..<count {

@@ -68,7 +68,6 @@ struct MirrorTests {
         cache.setMirror(mirror)
     }
 
-    /// Queries a name, then writes pending copies.
     private func ask(_ name: Name, times: Int = 1, at time: Duration = .zero) throws {
         for _ in 0..<times {
             _ = try cache.withTable(now: origin + time) { table, now in

@@ -97,7 +97,6 @@ struct ModelTests {
         if !size.mayDrop { #expect(table.numbers.entries == model.entries.count) }
     }
 
-    /// A few hundred names in random case.
     private static func name(_ random: inout Seeded) -> Name {
         let host = Int.random(in: 0..<25, using: &random)
         let domain = Int.random(in: 0..<4, using: &random)

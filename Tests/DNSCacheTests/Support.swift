@@ -237,7 +237,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Violations of the invariants of the pages and the index.
+    /// Violated invariants.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []
@@ -276,7 +276,7 @@ extension AnswerTable {
     }
 }
 
-/// A class, with time in seconds, so that expectations can change it.
+/// A class, because expectations cannot change a structure.
 final class TestTable {
     var table: AnswerTable
 

@@ -64,7 +64,6 @@ extension DifferentialTests {
         var accepted = 0
     }
 
-    /// Records the first unexplained differences.
     @discardableResult
     private func compare(_ packets: [[UInt8]], _ label: String = "generated") throws -> Tally {
         let lines = try Oracle.read(packets)
@@ -103,7 +102,6 @@ extension DifferentialTests {
         return tally
     }
 
-    /// True if our parser may refuse a packet that dnspython accepts.
     private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
         switch error {
         case .pointerIntoHeader:
@@ -124,13 +122,11 @@ extension DifferentialTests {
         }
     }
 
-    /// True if dnspython may refuse a packet that our parser accepts.
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
         // dnspython needs TSIG's key and a subnet's family, and validates SVCB values.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 
-    /// The format of `oracle.py`.
     private func describe(_ message: Message) -> String {
         var fields = [digits(Array(message.encoded().prefix(4)))]
         for question in message.questions {
@@ -156,7 +152,6 @@ extension DifferentialTests {
     private func describe(_ edns: EDNS) -> String {
         let ttl = [edns.extendedRCode, edns.version] + two(Int(edns.flags))
         let options = edns.options.map { option in
-            // 23 octets of header and OPT, 4 of option code and length.
             let octets = Message(edns: EDNS(options: [option])).encoded()
             return "\(option.code)=\(digits(Array(octets[27...])))"
         }

@@ -74,7 +74,7 @@ struct MessageBuilderTests {
         #expect(throws: BuildError.misplaced) { try append(address, to: .authority, of: builder) }
     }
 
-    /// A copy: `#expect(throws:)` may not change captured values.
+    /// `#expect(throws:)` may not change captured values.
     private func append(
         _ record: Record,
         to section: Section,

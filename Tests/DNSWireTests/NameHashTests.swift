@@ -15,8 +15,7 @@ struct NameHashTests {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Questions of an attacker: other type, prefix, length, high bits, zero words, constants of
-    /// common hashes.
+    /// Other type, prefix, length, high bits, zero words, constants of common hashes.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [

@@ -105,7 +105,7 @@ struct QueryViewAgreementTests {
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }
 
-    /// True for a pointer into the header, which only in-place parsing refuses.
+    /// Only in-place parsing refuses a pointer into the header.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, (1...63).contains(octets[position]) {

@@ -6,7 +6,6 @@ private struct Made {
     let query: [UInt8]
     let octets: [UInt8]
 
-    /// With records, as the cache does.
     init(
         _ query: [UInt8],
         _ sections: AnswerSections,
@@ -254,7 +253,6 @@ struct QueryViewReplyTests {
     func `an in-place reply equals the one that the message builder writes`() throws {
         var random = RandomMessages(seed: 11)
         for round in 0..<1_500 {
-            // Encoded for the question in another letter case.
             let question = random.question()
             var answer = random.message()
             var header = Header(id: UInt16(round), flags: random.random.next16())

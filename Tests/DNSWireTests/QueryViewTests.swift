@@ -11,7 +11,6 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     var recordClass = "0001"
     var rest = ""
 
-    /// `www.example.com` A, changed by `change`.
     init(_ label: String, _ change: (inout RawQuery) -> Void = { _ in }) {
         testDescription = label
         change(&self)
@@ -33,7 +32,6 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Nil for a plain query.
 func fault(of octets: [UInt8]) -> QueryFault? {
     do throws(QueryFault) {
         _ = try QueryFacts(checking: octets.rawSpan)

@@ -8,7 +8,6 @@ import Testing
 
 @testable import Daemon
 
-/// A process that writes snapshots until it kills itself.
 private enum Writer {
     /// Enough for several writes per snapshot.
     static let entries = 300

@@ -4,7 +4,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Test vectors: the demo account at a fixed time.
+/// The demo account at a fixed time.
 enum AlibabaVector {
     static let time = 1_700_000_000
     static let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"

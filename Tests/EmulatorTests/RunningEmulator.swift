@@ -42,7 +42,6 @@ struct Child {
     }
 }
 
-/// The real emulator, on a free port.
 final class RunningEmulator {
     static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "httpdns-emulator")

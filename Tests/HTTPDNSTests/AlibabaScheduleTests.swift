@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Alibaba's scheduling service, page 111585")
 struct AlibabaScheduleTests {
-    /// Body of a public scheduling server.
     private func read(_ body: String, from scheduler: String = "203.107.1.1:80") throws
         -> ServiceAddresses
     {

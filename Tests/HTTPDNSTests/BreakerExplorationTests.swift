@@ -8,7 +8,6 @@ import Testing
 struct BreakerExplorationTests {
     private static let epoch = Instant(nanoseconds: 0)
 
-    /// Visits each reachable state once.
     private func explore<State: Hashable, Event: CaseIterable>(
         from start: State,
         _: Event.Type,
@@ -183,7 +182,6 @@ struct BreakerExplorationTests {
     private func check(_ state: Account, _ event: AccountEvent, _ before: AccountBreaker) {
         let now = Self.epoch + state.time
         let gate = state.gate
-        // The operator's pause takes precedence.
         #expect(
             gate.isPausedByOperator
                 == (event == .pause || before.isPausedByOperator && event != .resume)

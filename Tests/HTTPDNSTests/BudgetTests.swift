@@ -186,7 +186,6 @@ struct BudgetCountTests {
         Budget(rule, vendor: "v", cheapest: cheapest, store: store)
     }
 
-    /// Number of requests until the budget refuses one.
     private func spendAll(_ budget: inout Budget, units: UInt64 = 1, at time: Int64) -> Int {
         var count = 0
         while count < 100_000, budget.spend(units: units, wallSeconds: time) != nil { count += 1 }

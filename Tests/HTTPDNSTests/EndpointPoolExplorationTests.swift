@@ -40,7 +40,6 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Part of a state that determines the future.
     private struct Look: Hashable {
         /// Numbers are positions among the attempts in flight; -1 for an ended attempt.
         private struct Endpoint: Hashable {

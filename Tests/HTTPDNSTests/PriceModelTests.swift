@@ -16,7 +16,6 @@ struct PriceModelTests {
         VendorAnswer(name: names[index], v4: v4, v6: v6)
     }
 
-    /// Units of a request for both names and families.
     private func units(_ model: PriceModel, _ fate: PriceModel.Fate) -> [UnitRange] {
         model.units(of: VendorQuery(names: names, families: .both), fate)
     }

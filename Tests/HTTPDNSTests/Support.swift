@@ -17,7 +17,6 @@ func lookup(_ names: String..., families: Families = .both) throws -> VendorQuer
     VendorQuery(names: try names.map { try Name($0) }, families: families)
 }
 
-/// Account in the channel `aes` or `des`.
 func sealedTencent(
     _ algorithm: Tencent.Channel,
     clientSubnetForm: Tencent.ClientSubnetForm = .encrypted,
@@ -33,7 +32,6 @@ func sealedTencent(
     )
 }
 
-/// Account in the channel `https`.
 func plainTencent() throws -> Tencent {
     try Tencent(token: Secret("987654321"), id: 12345)
 }

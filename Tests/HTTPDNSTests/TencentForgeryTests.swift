@@ -40,7 +40,6 @@ struct TencentForgeryTests {
         return octets + [UInt8](repeating: UInt8(rest), count: rest)
     }
 
-    /// Chosen first block, then `rest`.
     private static func forged(_ heard: Heard, first: [UInt8], rest: ArraySlice<UInt8> = [])
         -> String
     {

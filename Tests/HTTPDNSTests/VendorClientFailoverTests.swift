@@ -10,7 +10,6 @@ import Testing
 struct VendorClientFailoverTests {
     let world = Simulation()
 
-    /// Fails immediately and costs nothing.
     private static let refused = Simulation.Step.fail(.connect("refused"))
 
     @Test(
@@ -276,7 +275,6 @@ struct VendorClientFailoverTests {
         let given = world.cancelled
         #expect(given == 100 - ClientLimits.lingeringTries)
         await world.advance(by: .seconds(5))
-        // Cancelled requests do not count.
         #expect(
             client.statistics.servers[0].failures == UInt64(client.statistics.servers[0].tries)
                 - UInt64(given)

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// Vendor with an address service and two API variants; the second has `other` in its URLs.
+    /// With an address service and two API variants; the second has `other` in its URLs.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""
@@ -75,7 +75,6 @@ struct VendorClientNetworkTests {
         )
     }
 
-    /// Nil text: the service fails.
     @ServiceLoop
     private func serve(_ text: String?) {
         world.script = { request in

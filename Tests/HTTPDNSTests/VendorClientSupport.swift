@@ -6,7 +6,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Reply to a request of `plainTencent()`.
 func good(_ request: HTTPRequest) -> HTTPReply {
     let names = namesAsked(request)
     return ok(names.map { "\($0).:192.0.2.10,60-2001:db8::10,120" }.joined(separator: "\n"))
@@ -44,7 +43,7 @@ extension Simulation {
         )
     }
 
-    /// Scripts these servers; the others answer.
+    /// The other servers answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }

@@ -9,7 +9,6 @@ struct ClockTests {
         #"\bDate(?:\(\)|\.now\b)"#,
     ]
 
-    /// Path and code of each expression that reads a clock.
     private static func places(in files: [SourceFile]) throws -> [(path: String, code: String)] {
         try files.filter { ["swift", "c", "h"].contains($0.suffix) }.flatMap { file in
             try readings.flatMap { try Code(file.text).text.matches(of: $0) }
@@ -17,7 +16,6 @@ struct ClockTests {
         }
     }
 
-    /// Programs that may read clocks.
     private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
 
     @Test("the clock is read in one place")

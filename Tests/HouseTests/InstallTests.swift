@@ -205,7 +205,7 @@ struct InstallTests {
     func completions(_ program: String, _ line: String, _ expected: String) throws {
         let tree = try Tree()
         try tree.install()
-        // Steps of bash for a Tab key.
+        // The steps of bash for the Tab key.
         let script = """
             set -e
             source "$1"

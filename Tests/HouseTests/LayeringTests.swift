@@ -2,13 +2,11 @@
 import Foundation
 import Testing
 
-/// Module with its layer and allowed imports.
 private struct Room: Sendable, CustomTestStringConvertible {
     let name: String
     let floor: Int
     let allowed: Set<String>
 
-    /// `imports` is separated by spaces.
     init(_ name: String, floor: Int, imports: String) {
         self.name = name
         self.floor = floor

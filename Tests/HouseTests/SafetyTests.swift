@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Expressions that disable a check of the compiler.
 private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendable|^\s*@safe\b"#
 
-/// Maximum number of such expressions per module; an increase needs a decision.
+/// An increase needs a decision.
 private let allowance = [
     // C calls with their maps or octets.
     "Acceleration": 29,

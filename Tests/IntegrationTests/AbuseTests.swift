@@ -18,7 +18,6 @@ struct AbuseTests {
 
     // MARK: - Clients
 
-    /// Opens 10,000 connections and measures the daemon while they exist.
     private static func crowd(
         _ daemon: TestDaemon
     ) throws -> (descriptors: Int, rssOctets: Int) {
@@ -114,7 +113,7 @@ struct AbuseTests {
 
     // MARK: - Upstreams
 
-    /// Returns an upstream's answer with an address that ends with `last`.
+    /// An address that ends with `last`.
     private static func answer(_ query: [UInt8], _ name: String, _ last: UInt8) -> [UInt8] {
         var reply = Array(query[..<(12 + name.utf8.count + 2 + 4)])
         reply[2] = 0x81
@@ -213,7 +212,6 @@ struct AbuseTests {
         let client = try Socket(.datagram, to: harness.daemon.port)
         for number in 0..<300 {
             try client.send(RawMessage.query("r\(number).example.com", id: UInt16(number)))
-            // The upstream denies the names.
             #expect(RawMessage.rcode(try client.receive()) == 3)
         }
         let seconds = Int((clock.now - start).components.seconds) + 1

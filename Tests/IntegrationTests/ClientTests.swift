@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Namespace in which the daemon is the only server of `/etc/resolv.conf`.
+/// The daemon is the only server of `/etc/resolv.conf`.
 private final class Machine: Sendable {
     let namespace: Namespace
     let emulator: TestEmulator
@@ -9,7 +9,6 @@ private final class Machine: Sendable {
     private let upstream: TestUpstream
     private let scratch: Scratch
 
-    /// Starts the daemon with a vendor for example.com and an upstream with a few names.
     init(_ options: String = "edns0 trust-ad single-request", search: String? = nil) throws {
         scratch = try Scratch()
         namespace = try Namespace(addresses: ["192.0.2.10/32", "2001:db8::10/128"])
@@ -102,7 +101,7 @@ struct ClientTests {
                 "ipv6 four.example.com": [client.noData],
                 "both nowhere.example.org": ["no-name"],
                 "ipv4 one.example.org": ["198.51.100.3"],
-                // The answer and the texts are too long for UDP.
+                // Too long for UDP, as are the texts.
                 "ipv4 forty.example.org": Set(TestUpstream.forty),
                 "pointer 192.0.2.1": ["www.example.com"],
             ]

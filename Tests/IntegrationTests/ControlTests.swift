@@ -53,7 +53,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    /// Fills the cache with six entries, two of them negative.
+    /// Six entries, two of them negative.
     private func filled() throws -> ProgramHarness {
         let harness = try ProgramHarness()
         _ = try harness.daemon.dig("www.example.com", "A")  // and AAAA

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Vendor costs", .needs(.dig, .nsd, .curl), .hangLimit)
 struct CostTests {
-    /// YAML of a second route to the vendor, after the first one.
     private static let secondRoute = """
         fallback: upstream
           - domains: ["*.many.example.com", many.example.net]
@@ -41,7 +40,6 @@ struct CostTests {
             names.map { ($0, UInt16(1)) } + others.map { ($0, 28) } + others.map { ($0, 1) }
         let socket = try Socket(.datagram, to: harness.daemon.port)
         try Self.ask(questions, socket)
-        // The second queries are cache hits.
         try harness.emulator.misbehave()
         try Self.ask(questions, socket)
 

@@ -6,7 +6,7 @@ private final class Stranger {
     let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound, which answers only with failures.
+    /// Answers only with failures.
     init(on addresses: [String], in namespace: Namespace) throws {
         scratch = try Scratch()
         let file = try scratch.write(

@@ -6,15 +6,14 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     /// Syntax of `--fault`.
     let fault: String
 
-    /// Source of the final answer.
     enum Word: Sendable {
-        /// The faulty server; its reply is no failure.
+        /// Its reply is no failure.
         case server
 
-        /// The next server, or the upstream if there is none.
+        /// Or the upstream, if there is none.
         case nextServer
 
-        /// The upstream, without a retry: the vendor has no address.
+        /// Without a retry: the vendor has no address.
         case upstream
     }
 
@@ -25,14 +24,14 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     /// Faults of the encryption use both ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
-    /// True if only a timeout reveals the fault.
+    /// Only a timeout reveals such a fault.
     ///
     /// Other faults run with long timeouts, so that a slow machine does not change the result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }
 
     var testDescription: String { fault }
 
-    /// Fault without its value, as in the emulator's help.
+    /// As in the emulator's help.
     var kind: String { String(fault.prefix { $0 != "=" && $0 != "," }) }
 
     static let all: [FaultCase] = [

@@ -12,8 +12,7 @@ struct FilterTests {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "systemd/httpdnsd.service").path
 
-    /// Python program that installs a unit's filter like systemd (systemd.exec(5)), then executes a
-    /// program.
+    /// Installs a unit's filter like systemd (systemd.exec(5)), then executes a program.
     private static let script = """
         import ctypes, glob, os, re, struct, subprocess, sys
         def members(name):
@@ -49,7 +48,7 @@ struct FilterTests {
         os.execv(sys.argv[2], sys.argv[2:])
         """
 
-    /// Without capabilities, as with CapabilityBoundingSet=.
+    /// As with CapabilityBoundingSet=.
     private static var command: [String] {
         ["setpriv", "--bounding-set", "-all", "python3", "-c", script, unit]
     }

@@ -3,7 +3,6 @@ import Testing
 
 @Suite("Stale answers and refresh", .needs(.dig, .nsd, .curl), .hangLimit)
 struct FreshnessTests {
-    /// Cache settings with a maximum TTL of 1 s.
     private func briefly(_ more: String = "") -> String {
         """
         cache:
@@ -12,7 +11,6 @@ struct FreshnessTests {
         """
     }
 
-    /// Waits until the entry is stale, then sends a query.
     private func staleAnswer(_ daemon: TestDaemon, _ name: String) throws -> Dig {
         while try daemon.cached(name, "A").contains(where: { $0["stale"].bool == false }) {}
         return try daemon.dig(name, "A")
@@ -36,7 +34,6 @@ struct FreshnessTests {
         #expect(queries["by-source"].sum == queries["total"].int)
 
         try harness.emulator.misbehave()
-        // The pending call ends after its hedge. Then the vendor is called again.
         while try daemon.dig("www.example.com", "A").text.contains("EDE: 3") {}
         try daemon.stop()
     }
@@ -53,7 +50,7 @@ struct FreshnessTests {
         try harness.emulator.misbehave("status=500")
         var reply = try staleAnswer(daemon, "www.example.com")
         #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")
-        // The failure is cached for 1 s, which a busy machine may miss.
+        // The failure is cached for 1 s only.
         while !reply.text.contains("EDE: 13") {
             reply = try daemon.dig("www.example.com", "A")
             #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")

@@ -17,8 +17,6 @@ struct HostileTests {
     }
 
     /// Waits until the daemon has closed its temporary descriptors.
-    ///
-    /// Each round lasts as long as one control call.
     private static func settle(_ daemon: TestDaemon, to descriptors: Int) throws -> Holding {
         for _ in 0..<300 {
             let now = try Holding(daemon)
@@ -27,16 +25,14 @@ struct HostileTests {
         return try Holding(daemon)
     }
 
-    /// Runs `nastiness` also with kernel answers if the kernel allows them.
+    /// Also with kernel answers if the kernel allows them.
     private func survives(_ nastiness: (TestDaemon) throws -> Void) throws {
         for mode in Kernel.runsPrograms ? ["off", "required"] : ["off"] {
             try survives(accelerated: mode, nastiness)
         }
     }
 
-    /// Checks that `nastiness` leaves no more descriptors and memory.
-    ///
-    /// A first run is the warm-up.
+    /// The first run is the warm-up.
     private func survives(
         accelerated mode: String,
         _ nastiness: (TestDaemon) throws -> Void
@@ -69,7 +65,7 @@ struct HostileTests {
         #expect(try stream.receive().isEmpty)
     }
 
-    /// Sends messages with pauses, so that none is lost in the socket buffer.
+    /// With pauses, so that none is lost in the socket buffer.
     private static func flood(_ daemon: TestDaemon, _ messages: some Sequence<[UInt8]>) throws {
         let socket = try Socket(.datagram, to: daemon.port)
         let marker = try Socket(.datagram, to: daemon.port)
@@ -81,7 +77,7 @@ struct HostileTests {
         }
     }
 
-    /// Returns queries with changed, removed or appended octets.
+    /// Queries with changed, removed or appended octets.
     ///
     /// None is for the vendor, because vendor connections stay open.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
@@ -185,7 +181,6 @@ struct HostileTests {
             try last.sendFramed([RawMessage.query("www.example.com", id: 300)])
             #expect(RawMessage.id(try last.receiveFramed()) == 300)
             for client in clients { client.finishSending() }
-            // Reads to the end, whenever the daemon closes the connection.
             for client in clients { while let octets = try? client.receive(), !octets.isEmpty {} }
         }
     }

@@ -14,13 +14,11 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    /// A daemon in a namespace without some loopback addresses.
     private struct Poor {
         let namespace: Namespace
         let scratch: Scratch
         let daemon: Child
 
-        /// Starts the daemon after `script` has removed addresses.
         init(after script: String, listen: String = "") throws {
             namespace = try Namespace()
             scratch = try Scratch()
@@ -34,7 +32,7 @@ struct ListeningTests {
         }
     }
 
-    /// Missing address, remaining address, and a command that removes the address.
+    /// Missing address, remaining address, and command.
     private static let removals = [
         ("[::1]:53", "127.0.0.1", "echo 1 >/proc/sys/net/ipv6/conf/lo/disable_ipv6"),
         ("127.0.0.1:53", "::1", "ip address del 127.0.0.1/8 dev lo"),

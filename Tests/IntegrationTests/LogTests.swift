@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Server on the journal's socket, in a namespace.
 private final class TestJournal: Sendable {
     let namespace: Namespace
     private let program: Child
@@ -94,7 +93,7 @@ struct LogTests {
         let lines = text.split(separator: "\n")
         #expect(lines.count { $0.contains("info: query ") } == labels.count + 1)
         for line in lines where line.contains("info: query ") {
-            // A quoted value of `key=value` is one word.
+            // A quoted value is one word.
             let bare = line.replacing(/"(?:[^"\\]|\\.)*"/, with: "")
             #expect(bare.split(separator: " ").count { $0.hasPrefix("level=") } == 0, "\(line)")
         }

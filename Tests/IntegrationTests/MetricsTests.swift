@@ -2,9 +2,8 @@
 import Foundation
 import Testing
 
-/// A scrape, parsed by Prometheus' Python client.
+/// Parsed by Prometheus' Python client.
 private struct Scrape {
-    /// Values by name and labels.
     let samples: [String: Double]
 
     /// Types by family name.
@@ -49,7 +48,6 @@ private struct Scrape {
         print(json.dumps({"samples": samples, "kinds": kinds}))
         """
 
-    /// Sum of the samples with this name and all `labels`.
     func sum(_ name: String, _ labels: String...) -> Int {
         let parts = samples.filter { sample in
             sample.key.hasPrefix(name + "{") && labels.allSatisfy { sample.key.contains($0) }
@@ -66,7 +64,6 @@ private struct Scrape {
 struct MetricsTests {
     private static let open = ["--header", "Accept: application/openmetrics-text; version=1.0.0"]
 
-    /// Waits for the log line with the URL.
     private static func url(_ daemon: TestDaemon, _ start: String = "http://") throws -> String {
         let line = try daemon.program.line(with: "metrics: served at \(start)")
         return start + line.components(separatedBy: "served at \(start)")[1]

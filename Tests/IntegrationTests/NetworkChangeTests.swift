@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A machine and a vendor in two namespaces, connected by a virtual cable.
+/// Two namespaces with a virtual cable.
 private final class Cable: Sendable {
     /// Addresses of the machine.
     static let old = "192.0.2.10"
@@ -46,7 +46,7 @@ private final class Cable: Sendable {
         )
     }
 
-    /// Replaces the machine's address; connections from the old one stop working silently.
+    /// Connections from the old address stop working silently.
     func swap() throws {
         let end = try machine.run(
             "sh",

@@ -3,8 +3,6 @@ import DNSWire
 import Foundation
 import Testing
 
-/// Compares two forwarders in front of one name server.
-///
 /// `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` set the number of queries and the seed.
 @Suite("Same replies as Unbound", .needs(.nsd, .unbound), .hangLimit)
 struct PeerTests {
@@ -211,7 +209,7 @@ private enum Difference: String {
     /// httpdnsd removes the additional section, which is not trustworthy (RFC 2181 §5.4.1).
     case additional
 
-    /// Classifies a difference; nil if no rule covers it.
+    /// Nil if no rule covers the difference.
     ///
     /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {

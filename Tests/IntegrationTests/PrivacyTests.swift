@@ -12,7 +12,6 @@ struct PrivacyTests {
     /// A key that occurs nowhere else.
     private static let key = "Zq7xVt3mKw9pLb5r"
 
-    /// Occurrences of `text` in the daemon's memory.
     private static func places(of text: String, in daemon: TestDaemon) throws -> Int {
         let end = try run(
             "python3",
@@ -114,7 +113,7 @@ struct PrivacyTests {
         #expect(core.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2)
         let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
         #expect(status.contains("NoNewPrivs:\t1"))
-        // The same user, without the privilege to inspect processes.
+        // Without the privilege to inspect processes.
         func look(_ path: String) throws -> Int32 {
             try run("setpriv", ["--bounding-set", "-all", "cat", path]).status
         }

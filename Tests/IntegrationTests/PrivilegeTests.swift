@@ -6,7 +6,6 @@ import Testing
 struct PrivilegeTests {
     private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-    /// Capabilities of all threads, by kind.
     private static func capabilities(of pid: pid_t) throws -> [String: UInt64] {
         var sums: [String: UInt64] = [:]
         let threads = "/proc/\(pid)/task"
@@ -73,8 +72,8 @@ struct PrivilegeTests {
 
     // MARK: - Files
 
-    /// Python program that executes a command with two writable directories, as with
-    /// ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    /// Executes a command with two writable directories, as with ProtectSystem=strict,
+    /// RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)

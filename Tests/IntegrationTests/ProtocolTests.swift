@@ -294,7 +294,6 @@ struct CookieTests {
         allow: [127.0.0.0/8]
         """
 
-    /// Cookies as dig prints them.
     private static func cookies(_ reply: Dig) -> String? {
         let line = reply.text.split(separator: "\n").first { $0.hasPrefix("; COOKIE: ") }
         return line.map { String($0.dropFirst("; COOKIE: ".count).prefix { $0 != " " }) }

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A command of a page, and how the test runs it.
 private struct Form {
     let command: String
 
@@ -12,7 +11,6 @@ private struct Form {
     /// Accepted exit codes.
     var ends: Set<Int32> = [0]
 
-    /// Expected part of standard output.
     var prints = ""
 
     init(
@@ -84,7 +82,6 @@ private let programsPath = URL(filePath: Product.daemon).deletingLastPathCompone
     .serialized
 )
 struct ReadmeTests {
-    /// Commands of each block of shell, without comments.
     private static func blocks(_ page: String = "README.md") throws -> [[String]] {
         try repository(page).matches(of: #/(?s)```sh\n(.*?)```/#).map { block in
             block.1.split(separator: "\n").map { line in
@@ -94,7 +91,6 @@ struct ReadmeTests {
         }
     }
 
-    /// Checks that the commands of a block are those of `forms`, and runs them.
     private func run(
         _ index: Int,
         of page: String = "README.md",
@@ -172,7 +168,6 @@ struct ReadmeTests {
         #expect(end.status == 0 && end.output.contains("All of it worked."), "\(end.errors)")
     }
 
-    /// Runs the log commands and failure drills of docs/operations.md.
     private func drills(on machine: Machine, after line: String) throws {
         let page = "docs/operations.md"
         #expect(try Self.blocks(page).count == 4)
@@ -213,9 +208,7 @@ struct ReadmeTests {
         }
     }
 
-    /// Writes settings to the default path, and starts the emulator and an upstream.
-    ///
-    /// - Returns: the upstream, which answers until it is released.
+    /// Returns the upstream, which answers until it is released.
     private func installed(_ machine: Machine) throws -> TestUpstream {
         let upstream = try TestUpstream(in: machine.namespace)
         let line = try machine.start(
@@ -265,7 +258,7 @@ struct ReadmeTests {
                 Form("sudo httpdnsctl status", prints: "READY"),
                 Form("sudo httpdnsctl setup --dry-run", prints: "nameserver 127.0.0.1"),
                 Form("sudo httpdnsctl setup apply", prints: "resolv.conf"),
-                // `doctor` warns if the clock is not synchronised.
+                // Fails if the clock is not synchronised.
                 Form(
                     "sudo httpdnsctl doctor",
                     ends: [0, 4],

@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Reloading", .needs(.dig, .nsd, .curl), .hangLimit, .serialized)
 struct ReloadTests {
-    /// Starts an upstream with its own address for `own.example.org` and a common one for
-    /// `same.example.org`.
+    /// `own.example.org` has its own address, `same.example.org` a common one.
     private static func upstream(_ address: String) throws -> TestUpstream {
         let zone = """
             $ORIGIN example.org.
@@ -28,7 +27,7 @@ struct ReloadTests {
         private(set) var answered = 0
         private(set) var faults: [String] = []
 
-        /// Starts clients for `names`; the last octet of a reply must be in `allowed`.
+        /// The last octet of a reply must be in `allowed`.
         init(_ port: UInt16, clients: Int, names: [String], allowed: Set<UInt8>) {
             running = clients
             for client in 0..<clients {
@@ -190,7 +189,6 @@ struct ReloadTests {
         try stream.sendFramed([RawMessage.query("same.example.org")])
         #expect(try stream.receiveFramed().last == 7)
 
-        // The address is in use: the reload changes nothing.
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
         try daemon.rewrite(
@@ -279,7 +277,6 @@ struct ReloadTests {
             let reply = try socket.receive()
             #expect(address == (reply.suffix(4) == [192, 0, 2, 77]), "\(name) \(reply)")
         }
-        // The removed vendor's result is not cached.
         #expect(try fixture.daemon.cached("b.many.example.com", "A").isEmpty)
         #expect(try fixture.daemon.dig("b.many.example.com").status == "NXDOMAIN")
         try fixture.daemon.stop()

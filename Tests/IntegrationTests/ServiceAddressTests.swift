@@ -4,7 +4,6 @@ import Testing
 
 @Suite("The vendor names its servers", .hangLimit)
 struct ServiceAddressTests {
-    /// Servers in the log line of an endpoint refresh.
     private func named(_ daemon: TestDaemon) throws -> String {
         let line = try daemon.program.line(with: "endpoints refreshed: ")
         return line.components(separatedBy: "endpoints refreshed: ")[1]
@@ -48,7 +47,6 @@ struct ServiceAddressTests {
         #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
         #expect(try service.lookups() == 1)
         #expect(try start.lookups() == 0)
-        // The configured server is the last resort.
         try service.misbehave("status=500")
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try start.lookups() == 1)
@@ -81,7 +79,6 @@ struct ServiceAddressTests {
         #expect(try service.calls()["last", "parameters", "sdns-city"].string == "hangzhou")
         #expect(try start.lookups() == 0)
         #expect(try start.calls()["channels", "alibaba-ss-signed"].int == 1)
-        // If a server denies its service, the next one answers.
         try service.misbehave("error=ServiceLevelDeny")
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try start.lookups() == 1)
@@ -131,7 +128,6 @@ struct ServiceAddressTests {
     .hangLimit
 )
 struct CertificateNameTests {
-    /// Addresses and number of lookups if the certificate has `names`.
     private func answers(
         _ names: [String],
         _ options: String...

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A settings file with drop-ins.
 private final class DropIns: Sendable {
     let scratch: Scratch
     let file: String

@@ -9,14 +9,14 @@ private final class SetupHost {
     private let upstream: TestUpstream?
     private let scratch: Scratch
 
-    /// Creates the machine, with a daemon on port 53 of loopback.
+    /// The daemon has port 53 of loopback.
     ///
     /// - Parameters:
     /// - script: creates the files of a distribution.
     /// - hasUpstream: true if the upstream answers.
     init(_ script: String, hasUpstream: Bool = true) throws {
         scratch = try Scratch()
-        // getaddrinfo only looks up IPv4 addresses if there is one beyond loopback.
+        // getaddrinfo needs an IPv4 address beyond loopback.
         namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let etc = scratch.file("etc")
         let prepare = """
@@ -57,7 +57,6 @@ private final class SetupHost {
         return end.output + end.errors
     }
 
-    /// All files with mode, owner, link target and digest.
     func image() throws -> String {
         let script = """
             find /etc /run /var/lib -printf '%p %y %m %U:%G %l\\n' | sort
@@ -66,7 +65,6 @@ private final class SetupHost {
         return try namespace.run("sh", ["-c", script]).output
     }
 
-    /// Address of a name that only the daemon has.
     func address() throws -> String? {
         let end = try namespace.run("getent", ["ahostsv4", "printer.example.com"])
         return end.output.split(separator: " ").first.map(String.init)
@@ -75,7 +73,7 @@ private final class SetupHost {
 
 @Suite("Setup and revert of the system resolver", .needs(.unshare, .ip, .nsd), .hangLimit)
 struct SetupTests {
-    /// An unused address, so that queries fail immediately.
+    /// Unused, so that queries fail immediately.
     private static let before = "nameserver 127.0.0.9\\noptions attempts:1 timeout:1\\n"
 
     @Test("on a read-only file system nothing is changed")

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A daemon that is restarted with the same snapshot.
 private final class Machine: Sendable {
     let emulator: TestEmulator
     let namespace: Namespace?
@@ -56,7 +55,6 @@ private final class Machine: Sendable {
         }
     }
 
-    /// Starts a daemon, fills its cache and stops it.
     func fill(_ count: Int = 20) throws {
         let daemon = try start()
         try fill(daemon, count)
@@ -151,7 +149,7 @@ struct SnapshotTests {
         #expect(try machine.names == ["cache.snapshot"])
     }
 
-    /// Number of daemons to kill (`KILLED_DAEMONS`).
+    /// `KILLED_DAEMONS` sets the number.
     private static let kills =
         ProcessInfo.processInfo.environment["KILLED_DAEMONS"].flatMap { Int($0) } ?? 10
 
@@ -175,7 +173,6 @@ struct SnapshotTests {
             #expect(new.status == "NOERROR")
             daemon.program.send(SIGTERM)
             while access(temporary, F_OK) != 0, kill(daemon.program.pid, 0) == 0 {}
-            // The write has begun. Wait for a random time.
             let looks = Int.random(in: 0..<(round % 2 == 0 ? 2_000 : 20_000))
             for _ in 0..<looks { access(temporary, F_OK) }
             daemon.program.send(SIGKILL)
@@ -195,7 +192,7 @@ struct SnapshotTests {
         try last.stop()
     }
 
-    /// Python program that mounts a FUSE file system on which every access blocks.
+    /// A FUSE file system on which every access blocks.
     private static let silentDisk = """
         import ctypes, os, signal, sys
         device = os.open("/dev/fuse", os.O_RDWR)

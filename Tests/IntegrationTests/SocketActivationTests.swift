@@ -4,7 +4,6 @@ import Testing
 
 private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-/// Sockets that survive daemon restarts, like those of a socket unit.
 private struct HeldSockets {
     let datagram: Socket
     let stream: Socket
@@ -22,7 +21,7 @@ private struct HeldSockets {
 
 /// A client with a constant number of pending queries and without retries.
 private final class SteadyClient: @unchecked Sendable {
-    /// Pending queries; together they fit into a socket buffer.
+    /// Together they fit into a socket buffer.
     private static let window = 50
 
     private let socket: Socket
@@ -113,7 +112,7 @@ struct SocketActivationTests {
         for _ in 0..<5 {
             client.wait(for: 500)
             try daemon.stop()
-            // No daemon runs. The socket queues the connection.
+            // The socket queues the connection.
             let stream = try Socket(.stream, to: sockets.port)
             let query = RawMessage.query("three.example.org", id: 77)
             try stream.send([0, UInt8(query.count)] + query)

@@ -64,7 +64,6 @@ struct StatsTests {
                 outcomes[sample.outcome, default: 0] += 1
             }
         }
-        // Ignored: no complete header, or a response.
         try sockets[0].send([1, 2, 3])
         try sockets[0].send(RawMessage.query("www.example.com", flags: 0x8100))
         try sockets[0].send(RawMessage.query("www.example.com"))

@@ -6,7 +6,6 @@ private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
 @Suite("A stopped reader does not stop the daemon", .needs(.dig), .hangLimit)
 struct StoppedReaderTests {
-    /// Queries `count` names that are answered locally and logged.
     private func ask(_ count: Int, of daemon: TestDaemon) throws {
         let scratch = try Scratch()
         let names = (0..<count).map { "n\($0).\(String(repeating: "x", count: 50)).localhost A" }

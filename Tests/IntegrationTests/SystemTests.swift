@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Namespace with the daemon on port 53 as the only resolver.
+/// The daemon on port 53 is the only resolver.
 private final class Machine: Sendable {
-    /// Addresses of the web server.
     static let addresses = ["192.0.2.10/32", "2001:db8::10/128"]
 
     let namespace: Namespace

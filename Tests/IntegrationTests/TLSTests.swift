@@ -8,7 +8,6 @@ import Testing
     .hangLimit
 )
 struct TLSTests {
-    /// Addresses of www.example.com.
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
@@ -56,7 +55,7 @@ struct TLSTests {
 
     // MARK: - Trust
 
-    /// Reason not to trust a server, with the error text of OpenSSL or libcurl.
+    /// The values are error texts of OpenSSL or libcurl.
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"

@@ -4,7 +4,7 @@ import Testing
 /// AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8), with an unbound that validates a signed zone.
 @Suite("Validating upstreams", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(15)))
 struct ValidationTests {
-    /// Starts a name server with a signed and an unsigned zone, and an unbound that validates.
+    /// One zone is signed; unbound validates.
     private static func unbound() throws -> (server: TestUpstream, unbound: ForwardingUnbound) {
         var zones = TestUpstream.zones
         zones[SignedZone.name] = SignedZone.text
@@ -12,7 +12,6 @@ struct ValidationTests {
         return (server, try ForwardingUnbound(before: server, anchor: SignedZone.anchor))
     }
 
-    /// Checks AD over UDP and TCP, from the upstream and from the cache.
     private static func check(_ daemon: TestDaemon, isBelieved: Bool) throws {
         let proven = ["www.example.org", "alias.example.org"]
         for name in proven + ["www.example.com"] {

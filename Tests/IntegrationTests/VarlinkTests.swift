@@ -8,8 +8,6 @@ import Testing
     .hangLimit
 )
 struct VarlinkTests {
-    /// Python program that calls every method with parameters of the declared types.
-    ///
     /// `known` has values that the types do not determine, such as names.
     private static let program = #"""
         import json, re, socket, sys

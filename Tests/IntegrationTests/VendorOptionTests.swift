@@ -66,7 +66,7 @@ struct VendorOptionTests {
     .hangLimit
 )
 struct ProxyTests {
-    /// A proxy that tunnels only to port 443, as is Debian's default.
+    /// Tunnels only to port 443, as is Debian's default.
     private final class Proxy {
         let program: Child
         private let scratch: Scratch
@@ -90,7 +90,6 @@ struct ProxyTests {
         }
     }
 
-    /// Addresses, and the requests to the proxy.
     private func answer(
         _ vendor: VendorText,
         in namespace: Namespace

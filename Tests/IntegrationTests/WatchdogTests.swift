@@ -4,7 +4,7 @@ import Testing
 
 private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-/// Receiver of service notifications (sd_notify(3)).
+/// sd_notify(3).
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -28,7 +28,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Next notification, or nil after the timeout.
+    /// Nil after the timeout.
     func next(within milliseconds: Int32 = 20_000) -> String? {
         var wish = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wish, 1, milliseconds) == 1 else { return nil }
@@ -43,7 +43,7 @@ private final class NotifySocket: Sendable {
         }
     }
 
-    /// Environment with a watchdog of 1.5 s.
+    /// A watchdog of 1.5 s.
     var environment: [String: String] {
         ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"]
     }
@@ -82,7 +82,7 @@ struct WatchdogTests {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon("workers: 2\n\(unused)", environment: systemd.environment)
         try systemd.wait(for: "WATCHDOG=1")
-        // The debugger stops each worker thread until the debugger ends.
+        // The debugger stops each worker thread.
         let debugger = try Child(
             "python3",
             [

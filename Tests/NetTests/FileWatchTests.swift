@@ -12,7 +12,6 @@ struct FileWatchTests {
         private var watch: FileWatch?
         private var waiting: CheckedContinuation<Void, Never>?
 
-        /// True if a notification was not awaited yet.
         private var isTold = false
 
         init(_ name: String) throws {

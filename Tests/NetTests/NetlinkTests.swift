@@ -74,7 +74,6 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// By default the default route.
     static func route(
         via gateway: String,
         on index: Int32,
@@ -102,7 +101,6 @@ extension NetworkState {
         }
     }
 
-    /// True if the state changes.
     fileprivate func isNews(_ datagram: [UInt8]) throws -> Bool {
         try isNews(try #require(NetlinkMessage.all(in: datagram).first))
     }

@@ -43,7 +43,7 @@ private final class PrivateNetwork: Sendable {
         try run(["-batch", directory.path("batch")])
     }
 
-    /// Without pipes, which other programs would inherit.
+    /// Other programs would inherit pipes.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",
@@ -55,7 +55,6 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// On a thread in the namespace.
     func inside(_ body: @escaping @Sendable () -> Int32) throws -> Int32 {
         // Swift's Glibc does not declare setns without _GNU_SOURCE.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32

@@ -27,7 +27,6 @@ struct DatagramSocketTests {
             address = try #require(SocketAddress(localOf: descriptor))
         }
 
-        /// Flushes the queue, and echoes one datagram.
         @ServiceLoop
         func echo(to target: SocketAddress) {
             DatagramQueue.shared.flush()
@@ -349,7 +348,6 @@ struct StreamTests {
     }
 }
 
-/// Connects without free descriptors, releases them at the pause, and accepts.
 @ServiceLoop
 private func acceptWithoutDescriptors() async throws {
     let listener = try StreamListener(binding: try loopback())

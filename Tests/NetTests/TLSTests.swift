@@ -17,7 +17,6 @@ struct TLSTests {
         try TLSClient(certificateFile: nginx.authorityFile, protocols: ["http/1.1"])
     }
 
-    /// Returns all octets until the close.
     @ServiceLoop
     private func get(_ path: String, over connection: some OctetStream) async throws -> String {
         let request =

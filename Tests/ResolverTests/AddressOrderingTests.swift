@@ -29,7 +29,6 @@ struct AddressOrderingTests {
         return harness
     }
 
-    /// Order of a worker's answer.
     @ServiceLoop
     private static func cached(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
         -> [String]

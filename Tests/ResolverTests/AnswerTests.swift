@@ -10,7 +10,6 @@ import Upstream
 
 @Suite("Vendor replies and clients' answers")
 struct AnswerTests {
-    /// Vendors with A and AAAA in one call.
     private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
 
     private static func origin(_ account: Account) throws -> String {

@@ -10,7 +10,6 @@ import Upstream
 
 @Suite("The next server, then the next vendor, then the fallback")
 struct FailoverTests {
-    /// Fault of the first of two servers.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var account = Account.tencent
@@ -30,7 +29,6 @@ struct FailoverTests {
         }
     }
 
-    /// Faults without delay, then timeouts.
     private static let cases: [Case] =
         Account.allCases.filter { $0 != .json }.flatMap { account in
             [

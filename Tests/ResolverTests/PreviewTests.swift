@@ -66,7 +66,6 @@ struct PreviewTests {
         #expect(harness.asked.count == asked && harness.kept(name) == entries)
 
         if let hit = decision.hit {
-            // A worker answers from the cache, without the resolver.
             let message = try #require(try harness.hit(name, type))
             #expect(message.rcode == hit.rcode)
             return

@@ -85,7 +85,6 @@ struct RefusalTests {
         await harness.world.advance(by: .milliseconds(299_999 + 2 * end) - harness.world.elapsed)
         try await expect(harness, Self.second)
 
-        // Queries do not wait for the probe.
         harness.faults = [:]
         let trial = harness.begin("four.example.com")
         let other = harness.begin("six.example.com", .aaaa)

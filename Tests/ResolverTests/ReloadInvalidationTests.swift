@@ -148,7 +148,6 @@ struct ReloadInvalidationTests {
             return file
         }
 
-        /// Answers that a daemon with these settings restores.
         func restored(_ file: [UInt8], _ side: Side, same: Set<String>) throws -> Set<String> {
             cache.remove(.all, now: world.now)
             let resolver = try resolver(side)
@@ -163,7 +162,7 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Settings of the vendors; those in `same` are unchanged.
+        /// The vendors in `same` are unchanged.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
@@ -179,7 +178,6 @@ struct ReloadInvalidationTests {
         }
     }
 
-    /// A change, and the answers that stay.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let old: Side

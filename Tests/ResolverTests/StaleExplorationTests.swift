@@ -8,10 +8,10 @@ import Testing
 
 @testable import Resolver
 
-/// Checks invariants after each of up to eight events for one name.
+/// The resolver cannot be copied, so each sequence is played from the start.
 ///
-/// The resolver cannot be copied, so each sequence is played from the start. A sequence ends at a
-/// state that equals an earlier one, or when a server's fault affects only the next call.
+/// A sequence ends at a state that equals an earlier one, or when a server's fault affects only the
+/// next call.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {
@@ -171,7 +171,6 @@ struct StaleExplorationTests {
         #expect(known.count > 150, "of \(played)")
     }
 
-    /// Plays a sequence, then ends all work before the release of the resolver.
     @ServiceLoop
     private func look(after path: [Event]) async throws -> String {
         let play = try Play()

@@ -4,7 +4,6 @@ import Foundation
 import Net
 import Testing
 
-/// A scenario with one wrong expectation, and the step that must fail.
 private struct Mutant {
     var scenario: Scenario
     var step: Scenario.Step
@@ -13,7 +12,6 @@ private struct Mutant {
 
 @Suite("A scenario with a wrong expectation fails at the right line")
 struct MutationTests {
-    /// Nil if the scenario passes.
     private static func fault(_ scenario: Scenario) async -> ScenarioError? {
         let task = ServiceLoop.throwingTask { try await Player.play(scenario) }
         do {
@@ -88,7 +86,6 @@ struct MutationTests {
         }
     }
 
-    /// One mutant for each value that a check compares.
     private static func mutants(of scenario: Scenario) -> [Mutant] {
         scenario.steps.indices.flatMap { index in
             changes(scenario.steps[index].action).map { change, action in

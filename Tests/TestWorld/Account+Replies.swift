@@ -34,7 +34,6 @@ extension Account {
         return try judged(request, zone, at: wallSeconds)
     }
 
-    /// The answer, or 403 with the server's time.
     private func judged(
         _ request: HTTPRequest,
         _ zone: [String: Known],
@@ -49,7 +48,6 @@ extension Account {
         return .reply(reply)
     }
 
-    /// Two days of a test.
     private static func date(_ wallSeconds: Int64) -> String {
         let midnight: Int64 = 1_699_920_000
         let (day, second) = (wallSeconds - midnight).quotientAndRemainder(dividingBy: 86_400)

@@ -192,7 +192,6 @@ extension Simulation {
         sleepers.removeValue(forKey: number)?.wake(isDone)
     }
 
-    /// Runs all code without advancing the time.
     private func settle() async {
         var quiet = 0
         while quiet < 40 {

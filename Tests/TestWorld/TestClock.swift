@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Controlled clock that reports when a timer is set.
 @ServiceLoop
 package final class TestClock {
     package private(set) var now: Instant

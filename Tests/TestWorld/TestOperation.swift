@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Asynchronous operation of a test.
 @ServiceLoop
 package final class TestOperation<Value: Sendable> {
     /// Nil while the operation runs.

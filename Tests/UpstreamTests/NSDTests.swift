@@ -10,7 +10,6 @@ private final class NSD: Sendable {
     static let path = "/usr/sbin/nsd"
     static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
 
-    /// True if the test must not be skipped without NSD.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
     let address: SocketAddress

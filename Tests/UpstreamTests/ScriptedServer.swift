@@ -52,7 +52,6 @@ final class ScriptedServer {
         stream?.close()
     }
 
-    /// Binds both sockets to one port.
     private static func bind(both: Bool) throws -> (DatagramListener, StreamListener?) {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         while true {
@@ -124,7 +123,6 @@ func framed(_ message: [UInt8]) -> [UInt8] {
 }
 
 extension Name {
-    /// Another case of the first letter.
     var respelt: Name {
         var octets = octets
         octets[1] ^= 0x20

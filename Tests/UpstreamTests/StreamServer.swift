@@ -3,7 +3,6 @@ import DNSWire
 import Net
 import Testing
 
-/// DNS server over TCP with a script per connection.
 @ServiceLoop
 final class StreamServer {
     @ServiceLoop
@@ -17,7 +16,6 @@ final class StreamServer {
             self.stream = stream
         }
 
-        /// Nil after the client's close.
         func next() async -> [UInt8]? {
             while true {
                 if inbox.count >= 2 {

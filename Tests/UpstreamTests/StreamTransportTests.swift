@@ -23,7 +23,6 @@ struct StreamTransportTests {
         )
     }
 
-    /// Controlled clock with real timers.
     @ServiceLoop
     private final class ServerSelectionClock {
         var now = Clock.now

@@ -150,7 +150,6 @@ struct UpstreamGroupTests {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .answer(430) }
         let group = harness.group(one)
         #expect(group.health.health(of: one).patience == .milliseconds(400))
-        // Query and probe outlast the delay.
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(2))
         #expect(harness.takeChecked() == "one@400 one@830 one@1260")

@@ -57,7 +57,6 @@ final class UpstreamHarness {
         checkingDisabled: false
     )
 
-    /// Advances the time until the end of the query.
     func ask(
         _ group: UpstreamGroup,
         within time: Duration = .milliseconds(4_800)

@@ -5,7 +5,6 @@ import Testing
 
 @testable import httpdnsctl
 
-/// A machine with one problem, and the expected finding.
 struct Fixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let machine: MachineFacts
@@ -107,7 +106,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         return .success(status)
     }
 
-    /// The daemon is not running.
     static let down = Result<StatusReply, Failure>.failure(
         Failure(message: "there is no socket", hint: "start it", status: .unreachable)
     )

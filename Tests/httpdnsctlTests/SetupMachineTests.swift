@@ -6,7 +6,6 @@ import Testing
 
 @testable import httpdnsctl
 
-/// Root directory of a fake machine.
 final class FakeRoot {
     let path: String
 
@@ -41,7 +40,6 @@ final class FakeRoot {
         )
     }
 
-    /// All paths with kind, mode, owner, link target, contents and modification time.
     func image() throws -> [String] {
         let names = try #require(FileManager.default.enumerator(atPath: path))
         return try names.compactMap { $0 as? String }.sorted().map { name in
@@ -62,7 +60,6 @@ final class FakeRoot {
         }
     }
 
-    /// Plans without the changes of an earlier setup.
     func plan(_ servers: [ServerAddress] = SetupPlanTests.servers) throws -> SetupPlan {
         SetupPlan(
             for: try ResolverFacts(of: tree, before: SetupJournal.read(from: tree)),
@@ -70,7 +67,6 @@ final class FakeRoot {
         )
     }
 
-    /// Plans without a usable journal.
     func planWithoutJournal() throws -> SetupPlan {
         SetupPlan(for: try ResolverFacts(of: tree, before: nil), servers: SetupPlanTests.servers)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import httpdnsctl
 
-/// A machine and the expected writer of its `/etc/resolv.conf`.
+/// The expected writer of `/etc/resolv.conf`.
 struct MachineSample: Sendable, CustomTestStringConvertible {
     let label: String
     let facts: ResolverFacts
@@ -14,7 +14,6 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { label }
 
-    /// A file, or a link to `target`.
     init(
         _ label: String,
         _ text: String,

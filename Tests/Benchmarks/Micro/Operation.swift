@@ -11,7 +11,6 @@ enum Operation: String, CaseIterable {
 
     case miss
 
-    /// From a cache of a thousand answers.
     case hit
 
     /// With an OPT record.
@@ -20,10 +19,10 @@ enum Operation: String, CaseIterable {
     /// A hundred thousand answers, in an order that the processor cannot predict.
     case hitMany = "hit-many"
 
-    /// Writes a cached answer after a question, and ages four TTLs.
+    /// With four TTLs.
     case patch
 
-    /// Encodes and compresses a CNAME and four addresses.
+    /// A CNAME and four addresses.
     case build
 
     /// Parses such a message.
@@ -57,7 +56,6 @@ enum Operation: String, CaseIterable {
 
 private let bufferOctets = 4096
 
-/// Queries of a worker per lock.
 private let batchCount = 32
 
 private func parsing(hasEDNS: Bool) -> (Int) -> Int {

@@ -32,7 +32,6 @@ enum Samples {
         )
     }
 
-    /// A CNAME and its four addresses.
     static var message: Message {
         let target = known("server.site.example")
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.response))

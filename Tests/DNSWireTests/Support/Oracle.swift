@@ -8,7 +8,6 @@ enum Oracle {
 
     static let isInstalled = (try? run("-c", "import dns.message")) != nil
 
-    /// True if a missing dnspython is a failure, not a skip.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
     private static let script = URL(fileURLWithPath: #filePath)
@@ -19,18 +18,15 @@ enum Oracle {
         let message: String
     }
 
-    /// Valid packets, with two mutations of each.
     static func generate(seed: Int, count: Int) throws -> [[UInt8]] {
         split(try run(script, "generate", String(seed), String(count)))
     }
 
-    /// A line for each packet.
     static func read(_ packets: [[UInt8]]) throws -> [String] {
         let stream = packets.flatMap { two($0.count) + $0 }
         return lines(try run(script, "read", input: Data(stream)))
     }
 
-    /// A line for each record.
     static func readText(_ records: [String]) throws -> [String] {
         lines(try run(script, "text", input: Data(records.joined(separator: "\n").utf8)))
     }
@@ -50,7 +46,7 @@ enum Oracle {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// With files, because pipes could block.
+    /// Pipes could block.
     private static func run(_ arguments: String..., input: Data = Data()) throws -> Data {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("oracle-" + UUID().uuidString)

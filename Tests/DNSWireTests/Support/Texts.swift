@@ -25,7 +25,6 @@ extension IPv6Address: ExpressibleByStringLiteral {
     }
 }
 
-/// Octets of hexadecimal digits, ignoring spaces.
 func hex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map { character -> UInt8 in
         guard let digit = character.hexDigitValue else { fatalError("not a digit: \(character)") }

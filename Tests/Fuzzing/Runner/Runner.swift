@@ -2,7 +2,6 @@
 import Fuzzing
 import Glibc
 
-/// Target of `HTTPDNSD_FUZZ_TARGET`.
 private let target: FuzzTarget = {
     let name = unsafe getenv("HTTPDNSD_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {

@@ -23,7 +23,6 @@ extension FuzzTarget {
     }
 }
 
-/// A reply, and a later client with the same name.
 private struct CacheOracle {
     let reply: Message
     let question: Question
@@ -95,7 +94,6 @@ private struct CacheOracle {
         try promise(patched.header.isTruncated == hit.isTruncated, "TC differs from the result")
         let expected = rebuilt(rcode, isTruncated: hit.isTruncated)
         try promise(patched == expected, "patched: \(patched)\nrebuilt: \(expected)")
-        // Truncated only if the reply does not fit.
         let length =
             facts.questionEnd + sections.octets.count + (query.edns?.octets.count ?? 0)
         try promise(hit.isTruncated == (length > limit), "cut, or not, at \(length) octets")

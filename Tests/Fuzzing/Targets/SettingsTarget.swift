@@ -32,7 +32,6 @@ private struct SettingsPlaces {
         columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
     }
 
-    /// A problem is one line and has a place in the text.
     func judge(_ problem: SettingsProblem) throws {
         try promise(
             columns.indices.contains(problem.line - 1)

@@ -42,7 +42,6 @@ private struct SnapshotOracle {
         try judgeAnother(entries)
     }
 
-    /// The entry is in the file and forms a message.
     private func judge(_ entry: CacheEntry, in file: [UInt8]) throws {
         let question = 12 + entry.name.octets.count + 4
         try promise(file.has(entry.name.octets), "\(entry.name) is not in the file")
@@ -67,7 +66,6 @@ private struct SnapshotOracle {
         }
     }
 
-    /// A snapshot of the restored cache has the same entries.
     private func judgeAnother(_ entries: [CacheEntry]) throws {
         var writer = SnapshotWriter(of: cache, now: start, wallTime: Self.wallTime)
         var file: [UInt8] = []
@@ -106,7 +104,6 @@ private struct SnapshotOracle {
 
     // MARK: - Checksums
 
-    /// Correct checksums in all complete blocks.
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
         // After magic number and version.

@@ -21,7 +21,6 @@ extension FuzzTarget {
 }
 
 private enum VarlinkOracle {
-    /// Short, so that some messages exceed it.
     static let limit = 2048
 
     /// Messages up to the first too long one.
@@ -88,7 +87,6 @@ private enum VarlinkOracle {
         return arguments
     }
 
-    /// A reply with its error survives encoding.
     static func judge(_ reply: Reply) throws {
         let again = try Reply(message: reply.message().dropLast())
         try promise(again == reply, "\(again) is another reply")

@@ -14,7 +14,6 @@ struct VendorOracle {
 
     private static let server = SocketAddress("192.0.2.1:80")
 
-    /// Parses `body` for lookups of each kind.
     func judge(_ body: [UInt8]) throws {
         let reply = HTTPReply(status: 200, body: body)
         for families in [Families.both, .v4, .v6] {
@@ -49,7 +48,6 @@ struct VendorOracle {
         return answers
     }
 
-    /// Addresses have the right family, are usable, and not too many.
     private func judge(_ set: AddressSet?, octets: Int) throws {
         guard let set else { return }
         try promise(set.addresses.count <= VendorLimits.maximumAddresses, "too many addresses")
@@ -69,7 +67,6 @@ struct VendorOracle {
         try promise(small.has(answer.name.text.utf8), "a reply for another name is accepted")
     }
 
-    /// An error status gives no answer.
     private func judgeRefusal(_ body: [UInt8]) throws {
         let lookup = VendorQuery(names: [Self.names[0]], families: .v4)
         for status in [204, 401, 429, 500] {

@@ -11,7 +11,6 @@ extension FuzzTarget {
 }
 
 private enum WireOracle {
-    /// An encoded message is parsed unchanged, whole or truncated.
     static func judgeWriting(_ read: Message) throws {
         var message = read
         message.header.isTruncated = false
@@ -99,7 +98,6 @@ private enum WireOracle {
         try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "another DO")
     }
 
-    /// The first cookie is that of the in-place parser.
     private static func judgeCookies(
         _ facts: QueryFacts,
         _ octets: [UInt8],
@@ -143,7 +141,6 @@ private enum WireOracle {
         return position < octets.count && octets[position] >= 0xC0
     }
 
-    /// A reply without records has the unchanged question and a correct length.
     private static func judgeEmptyReply(_ facts: QueryFacts, _ octets: [UInt8]) throws {
         var buffer = octets + [UInt8](repeating: 0, count: 512)
         let count = buffer.withMutableRawSpan {

@@ -3,7 +3,7 @@ import Foundation
 
 /// Formatted Swift code by lines, without a parser.
 struct Code {
-    /// Without comments and string contents; same line numbers.
+    /// Same line numbers.
     let text: String
 
     let lines: [String]
@@ -22,7 +22,6 @@ struct Code {
         text = lines.joined(separator: "\n")
     }
 
-    /// Without string contents and comment.
     private static func bare(_ line: String) -> String {
         var result = ""
         var isInString = false
@@ -43,7 +42,6 @@ struct Code {
         return result
     }
 
-    /// Nil for an empty line.
     func indentation(_ index: Int) -> Int? {
         let line = commented[index]
         guard let first = line.firstIndex(where: { $0 != " " }) else { return nil }
@@ -60,7 +58,6 @@ struct Code {
         return first...last(of: head)
     }
 
-    /// Comments and attributes of the types around a line.
     func commentsOfTypes(around index: Int) -> [String] {
         var found: [String] = []
         var least = indentation(index) ?? 0
@@ -105,19 +102,16 @@ struct Code {
         return lines.count - 1
     }
 
-    /// True at the end of a signature or call.
     private func closes(_ index: Int) -> Bool {
         lines[index].trimmingCharacters(in: .whitespaces).hasPrefix(")")
     }
 
-    /// True for a comment or an attribute of the next declaration.
     private func isAbove(_ index: Int, at wanted: Int?) -> Bool {
         guard indentation(index) == wanted else { return false }
         let line = commented[index].trimmingCharacters(in: .whitespaces)
         return line.hasPrefix("//") || (line.hasPrefix("@") && !line.contains("{"))
     }
 
-    /// True for the start of a declaration with code.
     private func isBody(_ index: Int) -> Bool {
         matches(
             index,

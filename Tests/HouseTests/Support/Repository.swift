@@ -10,7 +10,6 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     var lines: [String] { text.components(separatedBy: "\n") }
 
-    /// Folder below `Sources` or `Tests`.
     var room: String {
         let parts = path.split(separator: "/")
         return parts.count > 2 ? String(parts[1]) : ""

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Settings of a vendor `alibaba`.
 struct AlibabaText {
     let text: String
 
-    /// Writes the secret to `scratch`.
-    ///
     /// - Parameter extra: further options, such as `schedule: on`.
     init(servers: [String], in scratch: Scratch, extra: String...) throws {
         let secret = try scratch.write(

@@ -4,7 +4,7 @@ import Testing
 
 /// A child process, killed with this object.
 ///
-/// Threads read its output and wait for its exit, so a full pipe never blocks the program.
+/// Threads read its output, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {
     struct End: Sendable {
         /// Exit code, or 128 plus the signal that ended the program.
@@ -27,9 +27,9 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Starts a program, which is searched unless it is a path.
+    /// Searches a program that is no path.
     ///
-    /// - Parameter descriptors: further inherited descriptors, by their number in the child.
+    /// - Parameter descriptors: further descriptors, by their number in the child.
     init(
         _ program: String,
         _ arguments: [String],
@@ -51,7 +51,7 @@ final class Child: @unchecked Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Test threads may block signals, which the program must not inherit.
+        // The program must not inherit blocked signals.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -97,7 +97,7 @@ final class Child: @unchecked Sendable {
     /// Standard error so far.
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
-    /// Waits for an output line with `text` and returns the line.
+    /// Waits for an output line with `text`.
     ///
     /// - Throws: `Failure` if the program ends, or after 20 s (200 s with a sanitizer).
     func line(with text: String) throws -> String {
@@ -122,8 +122,6 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Ending
 
-    /// Waits for the program's end.
-    ///
     /// - Throws: `Failure` after `seconds`; the program is killed then.
     func end(within seconds: Double = 30) throws -> End {
         changes.lock()
@@ -161,13 +159,13 @@ final class Child: @unchecked Sendable {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
 
-    /// True with a sanitizer, which uses memory of its own.
+    /// A sanitizer uses memory of its own.
     static var isWatched: Bool { !sanitizer.isEmpty }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        // The Glibc module lacks pipe2, and a program that another thread starts would inherit a
-        // pipe without close-on-exec.
+        // The Glibc module lacks pipe2. Another thread's program would inherit a pipe without
+        // close-on-exec.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")
@@ -175,7 +173,7 @@ final class Child: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Reads the exit status, with `changes` locked.
+    /// Called with `changes` locked.
     ///
     /// Afterwards the process ID may be reused.
     private func reap() {
@@ -206,15 +204,13 @@ final class Child: @unchecked Sendable {
     }
 }
 
-/// Runs a program to its end.
-///
 /// - Throws: `Child.Failure` if the program does not start or runs longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 {
     try Child(program, arguments).end(within: seconds)
 }
 
-/// Checks that memory grew by less than `bound` octets, except with a sanitizer.
+/// Checks nothing with a sanitizer.
 func expectGrowth(
     _ octets: Int,
     below bound: Int,

@@ -10,10 +10,8 @@ struct Client: Sendable {
 
     let script: String
 
-    /// Output for a name without addresses of the family.
     var noData = "no-data"
 
-    /// Returns the words of each output line.
     func ask(_ wishes: [String], in namespace: Namespace) throws -> [Set<String>] {
         let scratch = try Scratch()
         let file = try scratch.write(script, to: "client")
@@ -32,7 +30,7 @@ struct Client: Sendable {
 
     static let kdig = Client(command: ["sh"], script: "ask='kdig'\n" + tools)
 
-    /// BIND's resolver library; it does not validate here.
+    /// BIND's library, without validation.
     static let delv = Client(command: ["sh"], script: "ask='delv -i'\n" + tools)
 
     private static let tools = """

@@ -9,7 +9,7 @@ struct Dig: Sendable {
         let data: String
     }
 
-    /// RCODE, or empty without an answer.
+    /// Empty without an answer.
     let status: String
     let flags: [String]
     let question: String
@@ -21,12 +21,12 @@ struct Dig: Sendable {
 
     let text: String
 
-    /// Sorted data of a type: the order has no meaning (RFC 1034 §3.6).
+    /// Sorted: the order has no meaning (RFC 1034 §3.6).
     func data(_ type: String) -> [String] {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }
 
-    /// Queries `server` once with a timeout of 6 s.
+    /// Once, with a timeout of 6 s.
     init(
         port: UInt16,
         _ arguments: [String],

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Unbound as a forwarder, by default without validation.
 final class ForwardingUnbound: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound.
-    ///
     /// - Parameter anchor: the trust anchor, used at any date; nil disables validation.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         scratch = try Scratch()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A random zone with many record types, and query names for it.
+/// A random zone, and query names for it.
 ///
 /// Addresses are from RFC 5737.
 struct GeneratedZone {
@@ -45,7 +45,6 @@ struct GeneratedZone {
         }
     }
 
-    /// An existing name, or a similar one.
     mutating func question() -> String {
         let owner = owners[pick(owners.count)]
         switch pick(20) {
@@ -60,7 +59,7 @@ struct GeneratedZone {
 
     // MARK: - Names
 
-    /// A valid label, which may contain escaped octets.
+    /// May contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
             String(
@@ -75,7 +74,6 @@ struct GeneratedZone {
         }
     }
 
-    /// A name that differs from all others without regard to case.
     private mutating func newName() -> String {
         while true {
             let name = (0..<1 + pick(4)).map { _ in label() }.joined(separator: ".")
@@ -99,7 +97,7 @@ struct GeneratedZone {
         add(name, Array(Set(records)).sorted())
     }
 
-    /// Adds an alias of an existing name, a missing name (RFC 6604 §3), or itself.
+    /// Target: an existing name, a missing name (RFC 6604 §3), or the alias itself.
     private mutating func addAlias() {
         let name = newName()
         switch pick(10) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A private network, with private mounts over files in `/etc`.
+/// A private network, and private mounts over files in `/etc`.
 ///
 /// All programs in the namespace must end earlier than this object.
 final class Namespace: Sendable {
@@ -13,7 +13,6 @@ final class Namespace: Sendable {
 
     private static let resolver = "resolv.conf"
 
-    /// Creates a network with loopback and `addresses`.
     init(addresses: [String] = [], nameserver: String = "127.0.0.1") throws {
         if let complaint = Tool.complaint([.unshare, .ip]) {
             throw Child.Failure(description: complaint)
@@ -39,7 +38,7 @@ final class Namespace: Sendable {
         _ = try keeper.line(with: "ready")
     }
 
-    /// Command that runs a program in the namespace, with the same process ID.
+    /// Keeps the process ID.
     func command(_ program: String, _ arguments: [String]) -> (String, [String]) {
         let files = ["net", "mnt"].map {
             "--\($0 == "mnt" ? "mount" : $0)=/proc/\(keeper.pid)/ns/\($0)"
@@ -52,8 +51,6 @@ final class Namespace: Sendable {
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces; both ends are named `cable`.
-    ///
     /// `address` and `far` include a prefix length.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
         let commands = [
@@ -74,7 +71,6 @@ final class Namespace: Sendable {
 }
 
 extension Child {
-    /// Starts `program` in a namespace, if any.
     convenience init(
         _ program: String,
         _ arguments: [String],

@@ -26,13 +26,12 @@ final class ProgramHarness: Sendable {
 
         """
 
-    /// Starts all programs, with a route for example.com to the vendor.
+    /// Routes example.com to the vendor.
     ///
     /// - Parameters:
     /// - firstFaults: faults of an additional first server.
     /// - deadServers: additional first servers that do not exist.
-    /// - route: further YAML of the route.
-    /// - vendor: further YAML of the vendor.
+    /// - route, vendor: further YAML.
     /// - options: further arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
@@ -77,7 +76,6 @@ final class ProgramHarness: Sendable {
         var address: String { front.map { "127.0.0.1:\($0.port)" } ?? emulator.address }
     }
 
-    /// Starts a server, behind TLS if `authority` is given.
     private static func server(
         faults: [String],
         _ authority: Authority?,

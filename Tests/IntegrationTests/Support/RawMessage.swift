@@ -2,8 +2,6 @@
 
 /// Reads and composes DNS messages without the daemon's code.
 enum RawMessage {
-    /// Returns a query.
-    ///
     /// - Parameters:
     /// - flags: second 16 bits of the header; RD by default.
     /// - version: EDNS version of an OPT with payload size 1,232; nil for no OPT.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Temporary directory, removed with this object.
 final class Scratch: Sendable {
     /// Short: a Unix socket's path has at most 107 octets.
     let path: String
@@ -53,7 +52,6 @@ struct JSON: @unchecked Sendable {
 
     private init(value: Any?) { self.value = value }
 
-    /// Value at a path of keys, or an empty value.
     subscript(_ keys: String...) -> JSON {
         JSON(value: keys.reduce(value) { ($0 as? [String: Any])?[$1] })
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Plain socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
+/// Socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
 final class Socket: Sendable {
     enum Kind: Sendable {
         case datagram, stream
@@ -11,7 +11,7 @@ final class Socket: Sendable {
 
     private let title: String
 
-    /// Port 0 means any free port.
+    /// Port 0: any free port.
     init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
         title = "\(kind)"
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
@@ -29,7 +29,6 @@ final class Socket: Sendable {
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
 
-    /// Creates a UDP socket bound to `host`.
     init(datagramAt host: UInt32, port: UInt16) throws {
         title = "datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -37,7 +36,7 @@ final class Socket: Sendable {
         try check("bind", Self.with(port, of: host) { bind(descriptor, $0, $1) })
     }
 
-    /// Creates a UDP socket on a shared `port` (ReusePort=yes).
+    /// ReusePort=yes.
     init(sharing port: UInt16) throws {
         title = "shared datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -69,7 +68,7 @@ final class Socket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Listens; connections are queued and never accepted.
+    /// Connections are queued and never accepted.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
     var port: UInt16 {
@@ -101,7 +100,7 @@ final class Socket: Sendable {
         } while sent < octets.count
     }
 
-    /// Receives a datagram or available octets of a stream; empty at the stream's end.
+    /// Empty at the stream's end.
     func receive(upTo limit: Int = 65_535) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = recv(descriptor, &buffer, limit, 0)
@@ -114,7 +113,6 @@ final class Socket: Sendable {
         return recv(descriptor, &octet, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0
     }
 
-    /// Receives a datagram and sends `reply` to its sender.
     func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
         try serveOne { [reply($0)] }
     }
@@ -137,7 +135,7 @@ final class Socket: Sendable {
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Receives a query and sends `replies`; health checks get another answer.
+    /// Health checks get another answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
@@ -164,7 +162,7 @@ final class Socket: Sendable {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Makes `deinit` reset the connection (RST).
+    /// Makes `deinit` send RST.
     func resetAtEnd() {
         var time = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
@@ -178,7 +176,7 @@ final class Socket: Sendable {
 
     // MARK: - DNS over TCP
 
-    /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
+    /// In one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
         try send(
             messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }

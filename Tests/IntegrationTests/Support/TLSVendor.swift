@@ -11,21 +11,19 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
     /// Name in `Host`, and in SNI unless it is an address.
     let host: String
 
-    /// Name in the emulator's counters.
     let channel: String
 
-    /// Calls for A and AAAA of one name.
+    /// For A and AAAA of one name.
     var calls = 1
 
-    /// YAML without the options that all vendors have.
     var settings: String
 
-    /// Secret files by name; `{NAME}` in the YAML stands for the path.
+    /// `{NAME}` in the YAML stands for the path.
     var secrets: [String: String] = [:]
 
     var testDescription: String { title }
 
-    /// Composes `vendors` with an entry `vendor`, and writes its secrets.
+    /// Writes the secrets, too.
     func text(servers: [String], authority: String?, extra: String, in scratch: Scratch) throws
         -> String
     {
@@ -46,7 +44,6 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 // MARK: - The vendors
 
 extension TLSVendor {
-    /// The certificate has an address, like that of the vendor's servers.
     static let tencent = TLSVendor(
         title: "Tencent, by address",
         certificate: ["IP:127.0.0.1"],
@@ -79,7 +76,7 @@ extension TLSVendor {
         settings: "kind: json\nurl: \"https://dns.google/resolve\""
     )
 
-    /// Vendors with the names in their documents.
+    /// Names as in the vendors' documents.
     static let all: [TLSVendor] =
         [tencent, tencentByName] + alibaba + [
             google,
@@ -132,7 +129,7 @@ extension TLSVendor {
             ),
         ]
 
-    /// Each API with each of the two documented server names.
+    /// With each of the two documented server names.
     static let alibaba: [TLSVendor] = [
         ("v1", "none", "alibaba-v1-signed"), ("v2", "none", "alibaba-v2-m0-signed"),
         ("v2", "cbc", "alibaba-v2-m1-signed"), ("v2", "gcm", "alibaba-v2-m2-signed"),
@@ -164,7 +161,7 @@ extension TLSVendor {
 
 // MARK: - Harness
 
-/// A daemon with one vendor over TLS, and a name server as the fallback.
+/// A name server is the fallback.
 final class TLSHarness: Sendable {
     let emulator: TestEmulator
     let front: TestNginx
@@ -173,7 +170,7 @@ final class TLSHarness: Sendable {
     private let trusted: Authority
     private let scratch: Scratch
 
-    /// Starts all programs, with a route for example.com to the vendor.
+    /// Routes example.com to the vendor.
     ///
     /// - Parameters:
     /// - certificate: names in the server's certificate, if not the right ones.

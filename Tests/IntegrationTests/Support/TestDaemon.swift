@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// The real `httpdnsd` on a free port.
 final class TestDaemon: Sendable {
     let port: UInt16
 
@@ -13,7 +12,7 @@ final class TestDaemon: Sendable {
 
     let file: String
 
-    /// Starts a daemon and waits until it answers.
+    /// Waits until the daemon answers.
     ///
     /// - Parameters:
     /// - settings: YAML without `listen` and `control`.
@@ -69,7 +68,6 @@ final class TestDaemon: Sendable {
         """
     }
 
-    /// Sends SIGTERM and checks the exit code.
     func stop(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let end = try program.stop()
         #expect(end.status == 0, "\(end.errors)", sourceLocation: sourceLocation)
@@ -85,7 +83,7 @@ final class TestDaemon: Sendable {
         return try JSON(end.output)
     }
 
-    /// Cached entries of a name, one per type.
+    /// One entry per type.
     func cached(_ name: String, _ type: String...) throws -> [JSON] {
         let end = try run(
             Product.control,
@@ -100,7 +98,7 @@ final class TestDaemon: Sendable {
 }
 
 extension Child {
-    /// Starts `program` with sockets as systemd passes them (sd_listen_fds(3)).
+    /// Passes sockets as systemd does (sd_listen_fds(3)).
     convenience init(
         _ program: String,
         _ arguments: [String],

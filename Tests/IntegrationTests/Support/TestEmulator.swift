@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// The real `httpdns-emulator` on a free port.
 final class TestEmulator: Sendable {
     let program: Child
     let address: String
@@ -39,7 +38,7 @@ final class TestEmulator: Sendable {
         )
     }
 
-    /// Lookups without the daemon's health checks.
+    /// Without the daemon's health checks.
     func lookups() throws -> Int {
         let calls = try calls()
         let trials = ["www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "tencent.test"]

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Real nginx with TLS and HTTP/2.
 final class TestNginx: Sendable {
     let port: UInt16
 
@@ -18,8 +17,6 @@ final class TestNginx: Sendable {
 
         var isExpired = false
 
-        /// TLS proxy for an emulator.
-        ///
         /// - Parameter names: `DNS:…` or `IP:…`.
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
@@ -40,7 +37,7 @@ final class TestNginx: Sendable {
         }
     }
 
-    /// Starts a server for `sites`.
+    /// Starts a server.
     ///
     /// Outside a namespace nginx inherits a listening socket, as in its binary upgrade, so that no
     /// other process can take the port.
@@ -109,14 +106,13 @@ final class TestNginx: Sendable {
 
         let connection: String
 
-        /// `Host` or `:authority`, without the port.
         let host: String
 
         /// SNI (RFC 6066 §3), or `-`.
         let serverName: String
     }
 
-    /// Stops nginx and returns its access log.
+    /// Returns the access log.
     func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in
@@ -175,8 +171,6 @@ final class Authority: Sendable {
         )
     }
 
-    /// Creates a key and a certificate for `names` (`DNS:…`, `IP:…`).
-    ///
     /// An expired certificate ends when it begins (RFC 5280 §4.1.2.5).
     func issue(
         _ title: String,

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Certificate for `dns.example.net` and 127.0.0.1.
 struct ResolverCertificate {
     static let name = "dns.example.net"
 
@@ -18,7 +17,6 @@ struct ResolverCertificate {
     }
 }
 
-/// Ports of a resolver, and its settings.
 struct ResolverPorts: Sendable {
     enum Channel: String, CaseIterable, Sendable {
         case udp, tcp, tls, https
@@ -32,7 +30,6 @@ struct ResolverPorts: Sendable {
         (plain, tls, https) = (try freePort(), try freePort(), try freePort())
     }
 
-    /// Returns an entry of `upstreams`.
     func entry(
         _ channel: Channel,
         authority: Authority,
@@ -51,14 +48,12 @@ struct ResolverPorts: Sendable {
     }
 }
 
-/// Unbound with local data, over all transports.
+/// Over all transports.
 final class TestUnbound: Sendable {
     let ports: ResolverPorts
     let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound.
-    ///
     /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,
@@ -84,7 +79,6 @@ final class TestUnbound: Sendable {
         throw try #require(failure)
     }
 
-    /// Calls `body` while unbound runs.
     func keeping(_ body: (TestUnbound) throws -> Void) rethrows {
         try withExtendedLifetime(self) { try body(self) }
     }

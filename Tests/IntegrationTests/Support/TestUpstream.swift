@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// Real name server (NSD), by default with small zones.
+/// Real name server (NSD).
 final class TestUpstream: Sendable {
     let port: UInt16
     private let program: Child
@@ -10,8 +10,6 @@ final class TestUpstream: Sendable {
 
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
-    /// Starts NSD.
-    ///
     /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         scratch = try Scratch()
@@ -69,12 +67,12 @@ final class TestUpstream: Sendable {
 
     static let forty = (1...40).map { "198.51.100.\($0)" }
 
-    /// Strings of `big`; together more than 4,096 octets.
+    /// Together more than 4,096 octets.
     static let big = (0..<20).map { number in
         "\(number)-" + String(repeating: "x", count: 240)
     }
 
-    /// The vendor's domain, with names that the vendor lacks.
+    /// Has names that the vendor lacks.
     private static let zone =
         """
         $ORIGIN example.com.
@@ -93,7 +91,6 @@ final class TestUpstream: Sendable {
         onlyhere AAAA 2001:db8:99::2
         """ + "\n"
 
-    /// A domain without a vendor.
     private static let otherZone =
         """
         $ORIGIN example.org.
@@ -122,7 +119,7 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// A port that is free for UDP and TCP at this moment.
+/// Free for UDP and TCP at this moment.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)

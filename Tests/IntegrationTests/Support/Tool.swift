@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A program that tests need, by the name of its Debian package.
+/// Needed programs, by the names of their Debian packages.
 enum Tool: String, CaseIterable {
     case curl
     case dnsdist
@@ -22,7 +22,7 @@ enum Tool: String, CaseIterable {
     case unbound
     case unshare = "util-linux"
 
-    /// Program, or path of a file for a library.
+    /// A path for a library.
     private var program: String {
         switch self {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
@@ -34,7 +34,7 @@ enum Tool: String, CaseIterable {
         }
     }
 
-    /// Path of a program, or nil if no directory of `path` has it.
+    /// Nil if no directory of `path` has the program.
     static func path(_ program: String, in path: String) -> String? {
         path.split(separator: ":").map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }
@@ -46,10 +46,9 @@ enum Tool: String, CaseIterable {
             : Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
     }
 
-    /// True if missing tools are failures, as in CI.
+    /// As in CI.
     private static let isComplete = ProcessInfo.processInfo.environment["CI"] == "true"
 
-    /// Message about missing tools or privileges, or nil.
     static func complaint(_ tools: [Tool]) -> String? {
         let missing = tools.filter { !$0.isThere }
         guard missing.isEmpty else {
@@ -61,7 +60,6 @@ enum Tool: String, CaseIterable {
         return nil
     }
 
-    /// True if tests that need `tools` run.
     static func allow(_ tools: [Tool]) -> Bool { isComplete || complaint(tools) == nil }
 
     static func hint(_ program: String) -> String {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Net
 
-/// TLS server that sends to its first client without end.
+/// Sends to its first client without end.
 final class FloodServer: Sendable {
     enum Flood: Sendable {
         /// RFC 8446 §4.6.3.
@@ -18,7 +18,6 @@ final class FloodServer: Sendable {
         /// Over TLS 1.2, after a HelloRequest (RFC 5246 §7.4.1.1).
         case unknownFramesAfterHelloRequest
 
-        /// Instead of the TLS handshake.
         case helloRequests
     }
 

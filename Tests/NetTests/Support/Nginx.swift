@@ -15,9 +15,7 @@ final class Nginx: Sendable {
     private let directory: TemporaryDirectory
     private let program: Program
 
-    /// Starts a server with inherited listening sockets, as in a binary upgrade.
-    ///
-    /// It accepts immediately, and no other program can take the port.
+    /// Inherits listening sockets, as in a binary upgrade: no other program can take the port.
     init() throws {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()
@@ -37,7 +35,6 @@ final class Nginx: Sendable {
         )
     }
 
-    /// Calls `body` while the server process is stopped.
     func whileSilent<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         let workers = program.children
         for worker in workers { kill(worker, SIGSTOP) }
@@ -86,7 +83,6 @@ final class Nginx: Sendable {
     }
 }
 
-/// TCP socket for a program to inherit.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress

@@ -9,8 +9,6 @@ final class Program: Sendable {
 
     let pid: pid_t
 
-    /// Starts `path`.
-    ///
     /// - Parameters:
     /// - descriptors: inherited descriptors by their numbers in the program.
     /// - errors: file for standard error; nil inherits it.
@@ -74,7 +72,7 @@ final class Program: Sendable {
         _ = end()
     }
 
-    /// Runs a program to its end, which must be a success.
+    /// The program must succeed.
     ///
     /// The output goes to a file: other programs could inherit a pipe and keep it open.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {

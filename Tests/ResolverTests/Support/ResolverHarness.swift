@@ -9,7 +9,6 @@ import Upstream
 
 @testable import Resolver
 
-/// Resolver with scripted vendors and upstreams in simulated time.
 @ServiceLoop
 final class ResolverHarness {
     let world = Simulation()
@@ -41,7 +40,6 @@ final class ResolverHarness {
 
     private var mistakes: [any Error] = []
 
-    /// Creates vendors for `example.com`, in order.
     init(
         _ accounts: Account...,
         servers count: Int = 2,
@@ -212,7 +210,6 @@ extension ResolverHarness {
         )
     }
 
-    /// A worker's answer from the cache.
     func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
         let query = Query(question: Question(name: name, type: type))
         var message = Message(header: Header())
@@ -242,7 +239,6 @@ extension ResolverHarness {
         }
     }
 
-    /// Returns the number of stale answers.
     @discardableResult
     func networkChanged() -> Int {
         var sweep = resolver.networkChanged()

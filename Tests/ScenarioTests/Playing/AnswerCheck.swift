@@ -6,16 +6,13 @@ struct AnswerCheck {
     private let query: [UInt8]
     private let asked: Entry
 
-    /// - Parameters:
-    /// - query: the client's octets.
-    /// - asked: the entry of the query.
     init(_ octets: [UInt8], to query: [UInt8], _ asked: Entry) {
         self.octets = octets
         self.query = query
         self.asked = asked
     }
 
-    /// Returns the differences as pairs of lines.
+    /// Pairs of lines.
     func differences(_ expected: Entry) -> [String] {
         guard let message = try? Message(parsing: octets) else {
             return ["the answer cannot be read: \(octets)"]
@@ -23,7 +20,7 @@ struct AnswerCheck {
         return always(message) + Self.differences(expected, message, isTCP: asked.isTCP)
     }
 
-    /// Violations of the rules for every answer.
+    /// Rules for every answer.
     private func always(_ message: Message) -> [String] {
         var differences: [String] = []
         if octets.prefix(2) != query.prefix(2) { differences.append("the ID is another") }
@@ -43,7 +40,7 @@ struct AnswerCheck {
         return differences
     }
 
-    /// Differences between message and entry, as far as `match` selects.
+    /// As far as `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {
@@ -102,7 +99,6 @@ struct AnswerCheck {
 
     private static func lower(_ name: Name?) -> String { show(name).lowercased() }
 
-    /// Data of unknown types is hexadecimal.
     private static func text(of record: Record, withTTL: Bool) -> String {
         let owner = "\(record.name)".lowercased()
         let octets = record.data.octets

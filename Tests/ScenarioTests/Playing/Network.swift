@@ -17,7 +17,7 @@ final class Network {
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
-    /// Reply of an upstream with its delay; no datagrams if it is silent.
+    /// No datagrams if the upstream is silent.
     enum Reply {
         case datagrams([(octets: [UInt8], after: Duration)])
         case fault(Misdeed, after: Duration)
@@ -38,7 +38,6 @@ final class Network {
     /// True if all connections are newer than the network change.
     fileprivate var hasNewConnections = false
 
-    /// Vendors with their emulation, and upstreams over HTTPS.
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
@@ -64,7 +63,7 @@ final class Network {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
 
-    /// Entries of the matching ranges in this step; nil if no range matches.
+    /// Nil if no range matches.
     private func entries(_ isPlayed: (Scenario.Peer) -> Bool) -> [Entry]? {
         let ranges = scenario.ranges.filter { range in
             range.steps.contains(step.number) && isPlayed(range.peer)
@@ -168,7 +167,6 @@ extension Entry {
         }
     }
 
-    /// Truncated to the size that the query allows.
     fileprivate func reply(to query: Message, isTCP: Bool) -> [UInt8] {
         let id = query.header.id
         var header = Header(id: adjust.contains(.copyID) ? id : id ^ 0x5555, flags: flags)
@@ -202,7 +200,6 @@ extension Entry {
 // MARK: - Servers that are tried
 
 extension Network {
-    /// Returns false at the deadline.
     func accepts(
         _ address: IPAddress,
         port: UInt16,
@@ -340,7 +337,6 @@ extension Entry {
 
 // MARK: - The line
 
-/// Simulated HTTP transport that counts timeouts.
 struct Line: HTTPTransport {
     let network: Network
 

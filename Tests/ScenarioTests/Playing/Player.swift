@@ -7,7 +7,6 @@ import TestWorld
 
 @testable import Administration
 
-/// Plays a scenario up to the first difference.
 @ServiceLoop
 final class Player {
     private struct Asked {

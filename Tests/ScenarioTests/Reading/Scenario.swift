@@ -2,17 +2,14 @@
 import Control
 import DNSWire
 
-/// Parsed scenario: settings, simulated servers, and steps.
 struct Scenario: Sendable {
     var file: String
 
-    /// Comment at the start of the file.
     var overview: [String] = []
 
     /// Preceded by empty lines, so that line numbers match the file.
     var settings = ""
 
-    /// The words after `SCENARIO_BEGIN`.
     var title = ""
 
     var ranges: [Range] = []
@@ -38,7 +35,6 @@ struct ScenarioError: Error, CustomStringConvertible {
 // MARK: - Simulated servers
 
 extension Scenario {
-    /// Replies of a server during some steps.
     struct Range: Sendable {
         var place: Place
         var steps: ClosedRange<Int>
@@ -50,7 +46,7 @@ extension Scenario {
         /// Address in the settings.
         case upstream(String)
 
-        /// Vendor in the settings; without address, all its servers.
+        /// Without address, all its servers.
         case vendor(String, server: String?)
 
         /// Server at an address in answers, with the time until it accepts; nil: never.
@@ -75,7 +71,7 @@ extension Scenario {
 
         case checkNoAnswer(of: Int)
 
-        /// Next message to an upstream that was not compared yet.
+        /// The first one that was not compared yet.
         case checkOutQuery(Entry)
 
         /// Everything sent since the last such check.
@@ -86,7 +82,7 @@ extension Scenario {
         /// Output of `explain`.
         case checkExplained(ExplainRequest, [String])
 
-        /// Billable calls so far, of all vendors or of one.
+        /// Of all vendors or of one.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
@@ -105,7 +101,6 @@ extension Scenario {
 
 // MARK: - Messages
 
-/// A message that is sent, expected or matched.
 struct Entry: Sendable {
     var place: Place
 
@@ -126,7 +121,6 @@ struct Entry: Sendable {
 
     var isTCP = false
 
-    /// Expected length of a message to an upstream.
     var octets: Int?
 
     var delay: Duration?

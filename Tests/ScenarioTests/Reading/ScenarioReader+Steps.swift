@@ -3,7 +3,6 @@ import Control
 import DNSWire
 
 extension ScenarioReader {
-    /// The rest of a step after its first line.
     mutating func step(_ words: [String]) throws -> Scenario.Step {
         let place = place
         guard words.count > 2, let number = Int(words[1]) else {
@@ -53,7 +52,7 @@ extension ScenarioReader {
         }
     }
 
-    /// Scope of `FLUSH`; the control handler validates names and sources.
+    /// The control handler validates names and sources.
     private func scope(_ arguments: [String]) throws -> FlushRequest.Scope {
         switch (arguments.first, arguments.count) {
         case (nil, 0): return .all
@@ -67,7 +66,6 @@ extension ScenarioReader {
         }
     }
 
-    /// Lines of a step, with single spaces.
     private mutating func lines() throws -> [String] {
         var lines: [String] = []
         while let words = try wordsOfStep() { lines.append(words.joined(" ")) }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Reader for scenario files; every error has a line number.
 struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
