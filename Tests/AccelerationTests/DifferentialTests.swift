@@ -15,7 +15,6 @@ private final class DifferentialHarness {
     private(set) var known: [(name: [UInt8], type: UInt16)] = []
     private var buffer = [UInt8](repeating: 0, count: 65_535)
 
-    /// Stores answers, and copies the permitted ones to the kernel.
     init(seed: UInt64, answers: Int) throws {
         random = Seeded(seed: seed)
         let origin = Instant.now - .seconds(100)
@@ -224,9 +223,7 @@ struct DifferentialTests {
             let frame = Frame(octets)
             guard let reply = try world.check(frame, octets, isPlain: false) else { continue }
             answered += 1
-            // Only local DNS over UDP gets an answer.
             let asked = try #require(frame)
-            // A wrong checksum stays wrong.
             #expect(reply.isIntact == asked.isIntact)
             #expect(reply.payload.count > 12 && asked.destinationPort == 53)
             #expect(asked.destination == ours || asked.destination == .loopback4)
@@ -237,7 +234,6 @@ struct DifferentialTests {
 }
 
 extension DifferentialHarness {
-    /// Compares the program's result with a worker's reply.
     fileprivate func check(_ frame: Frame?, _ octets: [UInt8], isPlain: Bool) throws -> Frame? {
         let earliest = Instant.now
         let outcome = try kernel.outcome(of: octets)

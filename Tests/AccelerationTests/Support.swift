@@ -37,7 +37,6 @@ enum Kernel {
     static var runsPrograms: Bool { objection == nil }
 }
 
-/// Ethernet frame with a UDP datagram.
 struct Frame: Equatable {
     var source: IPAddress
     var destination: IPAddress

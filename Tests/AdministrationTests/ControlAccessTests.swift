@@ -131,7 +131,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: "", path: "/nowhere") == nil)
     }
 
-    @Test("the socket has the mode and group of the settings")
+    @Test("the socket has the configured mode and group")
     @ServiceLoop
     func file() async throws {
         let folder = try temporaryFolder()
@@ -153,7 +153,7 @@ struct ControlAccessTests {
         #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
     }
 
-    @Test("a missing group causes a warning, and the daemon's group stays")
+    @Test("without the configured group the daemon's group stays")
     @ServiceLoop
     func missingGroup() async throws {
         let folder = try temporaryFolder()

@@ -85,7 +85,6 @@ struct ControlDispatcherTests {
             while live.server.clients > 0 { await Task.yield() }
         }
         await live.stop()
-        // `LogLimiter` limits lines with fields.
         let found = lines.withLock(\.self)
         #expect(found.count { $0.message.contains("refusing a connection") } == 2)
         #expect(found.count { $0.message.contains("Stats failed") } == 2)

@@ -53,7 +53,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("names and entries arrive one by one, before an empty last reply")
+    @Test("names and entries arrive one by one")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()
@@ -78,7 +78,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call with `more` gets replies until its client disconnects")
+    @Test("`more` gets replies until the client disconnects")
     @ServiceLoop
     func stream() async throws {
         let live = try await LiveServer.start()
@@ -107,7 +107,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "an invalid call gets an error, and the connection continues",
+        "an invalid call does not end the connection",
         arguments: [
             (#"{"method":"io.httpdnsd.Control.Dance"}"#, "org.varlink.service.MethodNotFound"),
             (#"{"method":"org.example.Status"}"#, "org.varlink.service.InterfaceNotFound"),
@@ -215,7 +215,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a reply of 8 MiB is complete, one beyond the limit an error")
+    @Test("a reply of 8 MiB is complete; a longer one is an error")
     @ServiceLoop
     func large() async throws {
         let lookup =
@@ -231,7 +231,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("pipelined calls are answered in order, oneway calls not")
+    @Test("pipelined calls are answered in order; oneway calls get no reply")
     @ServiceLoop
     func pipelined() async throws {
         let live = try await LiveServer.start()
@@ -309,7 +309,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client that does not read is disconnected, and others are served")
+    @Test("a client that does not read is disconnected")
     @ServiceLoop
     func stuck() async throws {
         var limits = LiveServer.timeless
@@ -345,7 +345,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("the server's end disconnects clients and removes the socket")
+    @Test("a stopped server disconnects clients and removes the socket")
     @ServiceLoop
     func end() async throws {
         let live = try await LiveServer.start()

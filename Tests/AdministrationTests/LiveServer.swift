@@ -11,7 +11,6 @@ import TestWorld
 struct FixedHandler: ControlHandling {
     var counters = Samples.stats
 
-    /// Record of `large.example.com`.
     var largeOctets = 8 << 20
 
     var onCheck: @ServiceLoop () async -> Void = {}

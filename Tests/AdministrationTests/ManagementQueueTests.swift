@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Share of management work", .timeLimit(.minutes(5)))
 struct ManagementQueueTests {
-    @Test("one job runs at a time, in order, each after a pause")
+    @Test("one job runs at a time, in order, with pauses")
     @ServiceLoop
     func order() async {
         let clock = TestClock()
@@ -27,7 +27,7 @@ struct ManagementQueueTests {
         #expect(done == [0, 1, 2])
     }
 
-    @Test("root goes first, the other users take turns")
+    @Test("root goes first; other users take turns")
     @ServiceLoop
     func users() async {
         let clock = TestClock()
@@ -85,7 +85,6 @@ struct ManagementQueueTests {
             try await client.send(#"{"method":"io.httpdnsd.Control.Stats"}"# + "\0")
         }
         for client in [first, second] { #expect(try await client.receive()?.error == nil) }
-        // Reading, and making the reply.
         #expect(queue.jobs == 4)
         await live.stop()
     }

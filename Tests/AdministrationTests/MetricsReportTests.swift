@@ -89,7 +89,7 @@ struct MetricsReportTests {
         #expect(cells.filter { $0.hasSuffix(" 0") }.count == 143)
     }
 
-    @Test("buckets are cumulative with exact bounds; the sum is approximate")
+    @Test("buckets have exact bounds; the sum is approximate")
     func buckets() throws {
         let histogram = LatencyHistogram()
         let times: [Int64] = [3, 4, 127, 128, 1023, 1024, 8_388_607, 8_388_608, 20_000_000]

@@ -9,7 +9,7 @@ import Testing
 @testable import Administration
 @testable import Frontend
 
-@Suite("A line a query")
+@Suite("Query log")
 struct QueryLogTests {
     private let hours = TestClock()
     private let diary = LogRecorder()
@@ -46,7 +46,7 @@ struct QueryLogTests {
         return log
     }
 
-    @Test("the log starts with the next query and ends with the last one")
+    @Test("the log has all queries while it is enabled")
     @ServiceLoop
     func ends() async throws {
         try note(1)

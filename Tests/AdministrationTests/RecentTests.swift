@@ -57,7 +57,7 @@ struct RecentTests {
         )
     }
 
-    @Test("all records are returned, with names of any length")
+    @Test("records are returned with names of any length")
     @ServiceLoop
     func whole() throws {
         let labels = ["a", "bc", "def.gh", "1234567", "12345678", "123456789"]
@@ -83,7 +83,7 @@ struct RecentTests {
         }
     }
 
-    @Test("a name that exceeds a record is truncated and marked")
+    @Test("a name that exceeds a record is truncated")
     @ServiceLoop
     func longName() throws {
         let label = String(repeating: "x", count: 50)
@@ -143,7 +143,7 @@ struct RecentTests {
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test("beyond the limit the oldest queries are returned, and the rest counted")
+    @Test("beyond the limit the latest queries are omitted and counted")
     @ServiceLoop
     func most() throws {
         let records = try (0..<10).map { number in

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Problems of vendors in status")
 struct VendorProblemTests {
-    /// The first of two servers does not respond.
     private static func vendor(_ state: HealthStatus, second: HealthStatus) -> VendorStatus {
         var vendor = VendorStatus(name: "t", kind: "tencent", channel: "https")
         var first = VendorServer(address: "192.0.2.1", current: true)

@@ -41,7 +41,7 @@ struct SettingsDifferenceTests {
         #expect(plain.routes[0].place != moved.routes[0].place)
     }
 
-    @Test("the cost of a comparison is linear in the routes")
+    @Test("a comparison has linear cost")
     func linear() throws {
         func steps(_ count: Int) throws -> Int {
             func text(_ upstream: String, _ order: some Sequence<Int>) -> String {
@@ -122,7 +122,7 @@ struct SettingsDifferenceTests {
         #expect(difference(try side(""), try side(", " + option)) == [change])
     }
 
-    @Test("the order of upstreams is a change, that of routes is not")
+    @Test("the order of upstreams matters, that of routes does not")
     func order() throws {
         let turned = try settings(
             "",
@@ -174,7 +174,7 @@ struct SettingsDifferenceTests {
         #expect(new.vendors[0].givesSameAnswers(as: old.vendors[0]))
     }
 
-    @Test("a vendor's answers are invalid after a change of account or client subnet")
+    @Test("a vendor's answers depend on its account and client subnet")
     func answers() throws {
         func vendor(_ extra: String) throws -> VendorSettings {
             let text = """
@@ -195,7 +195,7 @@ struct SettingsDifferenceTests {
         #expect(try vendor("").hasSameValues(as: plain))
     }
 
-    @Test("options that need a restart keep their values and are listed")
+    @Test("options that need a restart are kept and listed")
     func restart() throws {
         let old = try settings()
         let new = try settings(

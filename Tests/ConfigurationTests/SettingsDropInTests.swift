@@ -23,7 +23,7 @@ struct SettingsDropInTests {
         }
     }
 
-    @Test("a later value replaces the earlier one, a list as a whole")
+    @Test("a later value or list replaces the earlier one")
     func values() throws {
         let loaded = try settings(
             isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
@@ -119,7 +119,7 @@ struct SettingsDropInTests {
         #expect(loaded.upstreams.first?.url.description == "udp://192.0.2.53")
     }
 
-    @Test("an empty list removes earlier entries without checking them")
+    @Test("an empty list removes earlier entries, even invalid ones")
     func empty() throws {
         let loaded = try settings(
             isp,

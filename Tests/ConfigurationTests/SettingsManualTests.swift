@@ -73,7 +73,6 @@ struct SettingsManualTests {
         try expectRoundTrip(loaded)
     }
 
-    /// Replaces the values by their examples.
     private func uncommented(_ manual: String) -> String {
         var lines: [Substring] = []
         for line in manual.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -111,7 +110,7 @@ struct SettingsManualTests {
         #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
     }
 
-    @Test("a prefix of the manual loads, or has errors at places inside it")
+    @Test("a prefix of the manual loads, or has errors inside it")
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
@@ -121,7 +120,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("with one octet changed the manual loads, or has errors at places inside it")
+    @Test("the manual with one changed octet loads, or has errors inside it")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("All errors of a settings file are reported with their places")
+@Suite("Errors in a settings file are all reported, with their places")
 struct SettingsProblemTests {
     @Test("values of the wrong type", arguments: Self.values)
     func checkValues(_ bad: BadText) {

@@ -4,7 +4,6 @@ import Testing
 
 @testable import Configuration
 
-/// The test cases are those of the reader: see `problems` and `settings`.
 @Suite("The schema agrees with the reader")
 struct SettingsSchemaTests {
     @Test("config/httpdnsd.schema.json is generated")

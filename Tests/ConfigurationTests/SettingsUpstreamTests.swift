@@ -245,7 +245,7 @@ struct SettingsUpstreamTests {
         ),
     ]
 
-    @Test("a listener on all addresses includes every address of the machine")
+    @Test("a listener on all addresses has every address of the machine")
     func wildcard() throws {
         let here = try #require(IPAddress("192.0.2.7"))
         let environment = SettingsEnvironment(isLocal: { $0.ip == here })
@@ -260,7 +260,6 @@ struct SettingsUpstreamTests {
         #expect(isRefused("0.0.0.0:53", "tcp://127.0.0.9"))
         #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.8"))
         #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.7:5353"))
-        // Each socket has one address family.
         #expect(!isRefused("[::]:53", "udp://127.0.0.53"))
         #expect(isRefused("[::]:53", "udp://[::1]"))
     }

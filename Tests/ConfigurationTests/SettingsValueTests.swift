@@ -46,7 +46,6 @@ struct SettingsValueTests {
     )
     func booleans(text: String, value: Bool) throws {
         #expect(try settings(of: isp + "log: {queries: \(text)}").log.queries == value)
-        // The option defines the type, not the quotes.
         #expect(try settings(of: isp + "log: {queries: \"\(text)\"}").log.queries == value)
     }
 

@@ -382,7 +382,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("a JSON API requires a URL, and no or a complete account")
+    @Test("a JSON API requires a URL; its account must be complete")
     func json() throws {
         let servers = "servers: [192.0.2.1]"
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
@@ -436,7 +436,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("calls of a JSON API are billable if set, or with an account")
+    @Test("calls of a JSON API are billable with an account, or if set")
     func billable() throws {
         let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         let account = ", account: 1, access-key-id: 1, secret: $hex"

@@ -33,13 +33,12 @@ struct CallTests {
         expectMalformed(String(repeating: opening, count: depth))
     }
 
-    @Test("a reply has at most 16 levels, a call 5, and 1100 values")
+    @Test("replies have at most 16 levels, calls 5, and 1100 values")
     func limits() throws {
         func text(_ value: String) -> String { #"{"method":"a","parameters":{"x":\#(value)}}"# }
         func nested(_ levels: Int, _ start: String = "[", _ end: String = "]") -> String {
             String(repeating: start, count: levels) + "1" + String(repeating: end, count: levels)
         }
-        // Call and parameters are two levels.
         _ = try call(text(nested(3)))
         expectMalformed(text(nested(4)))
         expectMalformed(text(nested(4, #"{"x":"#, "}")))
@@ -49,7 +48,6 @@ struct CallTests {
         }
 
         func list(_ count: Int) -> String { "[1" + String(repeating: ",1", count: count - 1) + "]" }
-        // Call, method, parameters and list are four values.
         _ = try call(text(list(1096)))
         expectMalformed(text(list(1097)))
         _ = try Reply(message: Array(#"{"parameters":\#(list(5000))}"#.utf8))
@@ -151,7 +149,7 @@ struct CallTests {
         )
     }
 
-    @Test("results of another type are malformed, and the field is named")
+    @Test("results of another type are malformed")
     func wrongResults() throws {
         let reply = try Reply(message: Array(#"{"parameters":{"removed":"3"}}"#.utf8))
         #expect(throws: ProtocolError.malformed(reason: "\"removed\" has the wrong type")) {

@@ -30,7 +30,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("every field is declared, or in a comment if its name has a hyphen")
+    @Test("every field is declared; names with a hyphen are in a comment")
     func complete() throws {
         let values = try MessageFormatTests.replies.map { try JSONText.encode($0) }
         let sent = try values.reduce(into: Set<String>()) { result, octets in

@@ -136,7 +136,6 @@ struct AnswerTableTests {
     func `an expired failure does not hide an answer for all variants`() throws {
         var table = Self.table()
         let plain = AnswerVariant(dnssecOK: false, checkingDisabled: false)
-        // The order of slots varies with the name.
         for index in 0..<64 {
             let name = try Name("n\(index).example.com")
             _ = table.insert(try .denial(name, .servFail, ttl: 1, variant: plain), now: 0)

@@ -88,7 +88,7 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// How many of 100 names survive a flood; `asks` runs every 500 insertions.
+    /// `asks` runs every 500 insertions.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -188,7 +188,6 @@ struct EvictionTests {
             let count = Int.random(in: 0..<40, using: &random)
             _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: 0)
             stored.append((name, count))
-            // Entries in use are moved, also around the end of the block.
             for (name, count) in stored.suffix(30) where Bool.random(using: &random) {
                 let answered = try table.ask(Asked(name: name), now: 0)
                 if let answered, answered.addresses.count != count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Listing and sweeping lock the cache for a few entries, and listing changes nothing")
+@Suite("Listing and sweeping lock the cache for a few entries")
 struct LookingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
 
@@ -145,7 +145,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("a listed entry is that of a hit; listing is no use")
+    @Test("a listed entry is that of a hit, without counting as use")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

@@ -6,7 +6,6 @@ import Testing
 @testable import DNSCache
 
 private final class Notebook: AnswerMirror, @unchecked Sendable {
-    /// Expiry by name, type and variant.
     var copies: [String: Int64] = [:]
     var hits: [MirroredHits] = []
     var idle: [MirroredHits] = []
@@ -90,7 +89,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("an answer that depends on more than its entry is not copied")
+    @Test("answers that depend on more than their entry are not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -156,7 +155,6 @@ struct MirrorTests {
         store(try .addresses("www.example.com", ttl: 100, refreshAfter: 75))
         try ask("www.example.com", times: 2)
         #expect(mirror.copies == [www: 75_000])
-        // This query causes the refresh, the next one the other copies.
         try ask("www.example.com", at: .seconds(76))
         #expect(mirror.copies.isEmpty)
         try ask("www.example.com", at: .seconds(77))
@@ -181,7 +179,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("hits in copies count as use of the entry, and for its server")
+    @Test("hits in copies count for entry and server")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import DNSCache
 
-/// A dictionary without size limit.
 struct Model {
     struct Key: Hashable {
         let question: Question

@@ -196,7 +196,6 @@ struct Answered {
 }
 
 extension AnswerTable {
-    /// Checks that a miss leaves the buffer unchanged.
     mutating func ask(_ asked: Asked, now: UInt64, limit: Int = 65_535) throws -> Answered? {
         let query = asked.octets
         let facts = try QueryFacts(checking: query.rawSpan)

@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Files `*.bin` with public packets, each after two octets of length.
+    /// Files `*.bin` of packets, each after two octets of length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test

@@ -36,7 +36,6 @@ struct MessageBuilderTests {
         try builder.append(other, to: .answer)
         let octets = builder.finish()
         #expect(octets[41..<58].elementsEqual("\u{3}sip\u{7}example\u{3}com\u{0}".utf8))
-        // The second owner points to the first, not to the target.
         #expect(octets[58..<64].elementsEqual([3] + ascii("sip") + [0xC0, 12]))
     }
 
@@ -153,7 +152,6 @@ struct MessageBuilderTests {
             data: .opaque([UInt8](repeating: 7, count: 0x4000 - 12 - 11 - 4))
         )
         try builder.append(filler, to: .answer)
-        // A pointer can reach the first label only.
         let record = Record(name: "abcdef.example.com", ttl: 1, data: .a("192.0.2.1"))
         try builder.append(record, to: .answer)
         let start = builder.octets.count

@@ -57,7 +57,6 @@ struct NameReadingTests {
 
     @Test
     func `at most 127 pointers are followed`() throws {
-        // Each pointer leads to the previous one.
         var octets: [UInt8] = [0, 0]
         for hop in 0..<128 { octets += two(0xC000 | (12 + 2 * hop)) }
         #expect(try read(octets, at: 12 + 2 * 127).0.isRoot)

@@ -140,7 +140,6 @@ struct PlainReplyTests {
         #expect(Self.copy(example.octets) == nil, "\(example.what)")
     }
 
-    /// An address, and a CNAME to a label and a pointer.
     private static func aliased(pointer: Int, ttl: [UInt8] = [0, 0, 0, 60]) -> [UInt8] {
         var octets = reply([])
         octets.removeLast(11)

@@ -16,7 +16,6 @@ struct ServerCookieTests {
         let client: UInt64
         let address: String
 
-        /// Nil for a client cookie alone.
         var sent: ServerCookie?
         let time: UInt32
         let expected: ServerCookie

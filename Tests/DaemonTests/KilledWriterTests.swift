@@ -9,7 +9,6 @@ import Testing
 @testable import Daemon
 
 private enum Writer {
-    /// Enough for several writes per snapshot.
     static let entries = 300
 
     /// Kills the process after `looks` checks of its file.

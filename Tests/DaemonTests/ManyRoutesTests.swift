@@ -62,7 +62,6 @@ struct ManyRoutesTests {
         #expect(try Self.upstreams(Self.count - 100, components) == ["first"])
         let prepared = try await PreparedReload.make(changed, after: old)
         let outcome = prepared.outcome
-        // One upstream removed and one added.
         #expect(outcome.changes.count + outcome.unlistedChanges == 2 * Self.count / 100)
         #expect(outcome.problems.isEmpty && outcome.needsRestart.isEmpty)
         let new = try await Components.make(

@@ -28,7 +28,6 @@ struct SelfCheckTests {
         )
     }
 
-    /// As a worker and the service loop do.
     private func answerOnce() throws -> WorkerThread {
         let (listener, own) = (listeners.datagrams[0], own)
         return try WorkerThread(named: "answer") {

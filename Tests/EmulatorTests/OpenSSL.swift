@@ -4,7 +4,6 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// openssl(1), independent of the emulator's code.
 enum OpenSSL {
     static func md5(_ text: String) throws -> String {
         try digest(["dgst", "-md5", "-r"], text)
@@ -21,7 +20,6 @@ enum OpenSSL {
         )
     }
 
-    /// The message begins with its IV.
     static func openCBC(_ message: [UInt8], key: String) throws -> String {
         let file = try TemporaryFile("", suffix: ".bin")
         try Data(message.dropFirst(16)).write(to: URL(filePath: file.path))

@@ -133,7 +133,6 @@ struct ListeningPatienceTests {
         tcp.harness.upstream.release()
         let replies = try await ListeningSessionTests.read(1, from: tcp.client)
         #expect(replies.map(\.header.id) == [1])
-        // The reply starts the idle time.
         await tcp.settle()
         tcp.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
         await tcp.settle()
@@ -162,7 +161,6 @@ struct ListeningPatienceTests {
         defer { tcp.finish() }
         try tcp.harness.store("big.example.com", addresses: 1_000)
         let question = try framed(query("big.example.com"))
-        // More than the kernel's buffers.
         let client = tcp.client
         let sending = Task { @ServiceLoop in
             for _ in 0..<8_000 {

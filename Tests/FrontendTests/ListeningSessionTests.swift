@@ -9,7 +9,6 @@ import Testing
 
 @Suite("TCP sessions (RFC 7766)", .timeLimit(.minutes(15)))
 struct ListeningSessionTests {
-    /// Without `clocks` no deadline passes on a busy machine.
     @ServiceLoop
     static func connect(
         _ harness: ListenerHarness,

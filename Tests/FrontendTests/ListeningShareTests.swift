@@ -53,7 +53,6 @@ struct ListeningShareTests {
         let harness = ListenerHarness()
         let (server, first) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
-        // The daemon answers these itself.
         let questions = Array(repeating: framed(try query("x.invalid")), count: 500)
             .flatMap(\.self)
         var clients = [first]
@@ -68,7 +67,6 @@ struct ListeningShareTests {
         for client in clients {
             try await client.write(questions, deadline: Clock.now + Self.patience)
         }
-        // Once per iteration of the loop.
         let most = await ServiceLoop.task {
             var (answered, most): (UInt64, UInt64) = (0, 0)
             while answered < 8 * 500 {
@@ -133,7 +131,6 @@ struct ListeningShareTests {
             default: framed(try query("www.example.com") { $0.header.isResponse = true })
             }
         let few = Array(repeating: frame, count: TCPLimits.malformed - 1).flatMap(\.self)
-        // A valid query resets the count.
         for _ in 0..<2 {
             try await client.write(few + framed(question), deadline: Clock.now + Self.patience)
             var rcode: RCode?

@@ -10,7 +10,6 @@ import Testing
 struct ListeningStreamTests {
     private static let patience: Duration = .seconds(300)
 
-    /// Replies to a client that then closes its sending side.
     @ServiceLoop
     private static func replies(
         to octets: [UInt8],

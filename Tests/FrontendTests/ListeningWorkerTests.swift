@@ -85,7 +85,6 @@ struct ListeningWorkerTests {
         #expect(sums.ignored == 2)
         #expect(sums.truncated == 1)
         #expect(sums.unsent == 0)
-        // Recent queries are the cache hits.
         let words = RecentReader.all(of: [worker.recent]).words
         let records = stride(from: 0, to: words.count, by: RecordRing.wordCount)
             .compactMap { start in

@@ -91,7 +91,7 @@ struct AlibabaReplyTests {
     }
 
     @Test(
-        "only a documented code, or no code, confirms an empty family",
+        "a code that is not documented does not confirm an empty family",
         arguments: [
             (#","no_ip_code":"RRNotExist""#, true), (#","no_ip_code":"DomainNotExist""#, true),
             ("", true), (#","no_ip_code":"SomethingElse""#, false),
@@ -116,7 +116,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("an empty reply is not NXDOMAIN: an unregistered name looks the same")
+    @Test("an empty reply is not NXDOMAIN")
     func neverNXDomain() throws {
         let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#
         let answer = try read(
@@ -176,7 +176,6 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     let verdict: VendorError.Verdict
     var testDescription: String { code }
 
-    /// Page 2978980, the Android SDK, and others.
     static let all: [RefusalCase] = [
         .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .notTheServer),
         .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .notTheServer),

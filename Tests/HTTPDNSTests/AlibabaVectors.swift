@@ -13,7 +13,6 @@ enum AlibabaVectors {
 
     static let aesKey = Hexadecimal.encode([UInt8](0x00...0x0F))
 
-    /// Ten minutes before the expiry.
     static let now: Int64 = 1_700_000_000
 
     static let cbcVector = [UInt8](0xA0...0xAF)

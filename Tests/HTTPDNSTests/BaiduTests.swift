@@ -13,7 +13,6 @@ struct BaiduTests {
         vendor = try Baidu(account: "107080", secret: Secret("1234567890"))
     }
 
-    /// Ten minutes before the expiry in the page's example.
     private func url(_ lookup: VendorQuery) throws -> String {
         try vendor.request(
             for: lookup,
@@ -101,7 +100,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("two spellings of a name, or another name, are refused")
+    @Test("a reply with other names, or a name twice, is refused")
     func names() throws {
         let entry = #"{"ipv4":{"ip":["192.0.2.1"],"ttl":9}}"#
         #expect(throws: VendorError.unreadable(.member("data"))) {

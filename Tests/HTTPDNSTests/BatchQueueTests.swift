@@ -67,7 +67,7 @@ struct BatchQueueTests {
         #expect(order == [["a", "d"], ["b", "e"], ["c"], ["f"], ["g"]])
     }
 
-    @Test("names with other parameters give a client no more calls")
+    @Test("clients take turns, whatever the parameters of their names")
     func turnsOfParameters() throws {
         var queue = BatchQueue()
         for number in 1...3 {
@@ -82,7 +82,7 @@ struct BatchQueueTests {
         #expect(order == [["a1"], ["b1"], ["a2"], ["b2"], ["a3"]])
     }
 
-    @Test("the client with the fewest calls goes first; a limited client waits")
+    @Test("the client with the fewest calls goes first")
     func fewest() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 8)
@@ -115,7 +115,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("a client gets half of the calls, the next one half of the rest")
+    @Test("a client gets half of the calls, the next half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),

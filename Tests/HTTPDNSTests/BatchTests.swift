@@ -13,7 +13,6 @@ struct BatchTests {
     @ServiceLoop
     private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }
 
-    /// Starts lookups of n1, n2, … in one iteration of the loop.
     @ServiceLoop
     private func begin(
         _ numbers: ClosedRange<Int>,

@@ -3,7 +3,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Checks invariants after each of up to eight events.
 @Suite("Circuit breakers under every sequence of events")
 struct BreakerExplorationTests {
     private static let epoch = Instant(nanoseconds: 0)
@@ -194,7 +193,6 @@ struct BreakerExplorationTests {
             #expect(gate.refusal(now: now) == nil)
             return
         }
-        // Only a refusal opens the breaker.
         let isRefused = event == .oldestRefused || event == .newestRefused
         #expect(before.denial != nil || isRefused)
         #expect(until <= now + ClientLimits.refusalPause)

@@ -47,7 +47,7 @@ struct BudgetTests {
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
     }
 
-    @Test("with a warning policy calls continue, and the excess is counted")
+    @Test("a budget that warns counts the excess")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -83,7 +83,6 @@ struct BudgetTests {
         await world.advance(by: .seconds(5))
         #expect(client.statistics.tries == 4)
         #expect(client.statistics.usage?.callsToday == 0)
-        // A network change cancels this call.
         _ = try world.begin(client, "other.example.com")
         await world.advance(by: .milliseconds(100))
         client.networkChanged()
@@ -93,7 +92,7 @@ struct BudgetTests {
         #expect(client.costliestNames(9).isEmpty)
     }
 
-    @Test("calls above the rate use the fallback until time has passed")
+    @Test("calls above the rate use the fallback")
     @ServiceLoop
     func pace() async throws {
         world.servers([:])
@@ -109,7 +108,6 @@ struct BudgetTests {
         await world.advance(by: .milliseconds(250))
         _ = try await world.lookUp(client, "one.example.com")
         _ = try await world.failure(client, "two.example.com")
-        // At most the calls of one second accumulate.
         await world.advance(by: .seconds(3_600))
         for name in 0..<4 { _ = try await world.lookUp(client, "m\(name).example.com") }
         _ = try await world.failure(client, "three.example.com")
@@ -250,7 +248,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 0)
     }
 
-    @Test("after a crash the count is at most 0.1 % or 10 units too high, never too low")
+    @Test("after a crash the count is too high by at most 0.1 % or 10 units")
     func crash() {
         for (rule, block) in [
             (Budget.Rule(unitsPerDay: 500_000), 500), (Budget.Rule(unitsPerDay: 100), 0),
@@ -287,7 +285,6 @@ struct BudgetCountTests {
             var budget = budgets[index]
             budget.release(wallSeconds: midnight + 3_000)
         }
-        // A rest may be too small for a request.
         #expect(spent <= 10_007 && spent > 10_007 - 3 * 15)
         let stored = store.update("v", today: midnight / day) { _ in false }?.unitsToday
         #expect(stored == UInt64(spent))
@@ -342,7 +339,7 @@ struct CostTableTests {
     }
 
     @Test(
-        "counts are never too low, or too high by more than the error; no expensive name is missing"
+        "counts are exact within the reported error; no expensive name is missing"
     )
     func bounds() throws {
         var generator = SeededGenerator(state: 7)

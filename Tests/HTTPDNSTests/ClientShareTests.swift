@@ -126,7 +126,7 @@ struct ClientShareTests {
         _ = try await world.lookUp(client, "next.example.com", of: network(1))
     }
 
-    @Test("an only client and the daemon may spend the whole budget")
+    @Test("a single client, or the daemon, may spend the whole budget")
     @ServiceLoop
     func alone() async throws {
         world.servers([:])
@@ -155,7 +155,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a client above its limit goes with the next client")
+    @Test("a queued name of a limited client goes with the next client")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -200,7 +200,7 @@ struct ClientShareTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("many clients do not grow the table, and the largest stay")
+    @Test("many clients do not grow the table")
     @ServiceLoop
     func manyClients() throws {
         var budget = Budget(
@@ -251,7 +251,7 @@ struct ClientShareTests {
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 
-    @Test("an only client may use the whole rate")
+    @Test("a single client may use the whole rate")
     @ServiceLoop
     func wholeRate() async throws {
         world.servers([:])

@@ -9,7 +9,6 @@ struct HostileVendor: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable () throws -> any Vendor
 
-    /// Name and TTL are JSON.
     let body: @Sendable (_ name: String, _ addresses: String, _ ttl: String) -> String
 
     var good: String { body(#""www.example.com""#, #"["192.0.2.1"]"#, "60") }
@@ -38,7 +37,6 @@ struct HostileVendor: Sendable, CustomTestStringConvertible {
 
 @Suite("JSON replies of hostile servers")
 struct JSONVendorHostileTests {
-    /// Without IPv4, the error is "silent".
     private func read(_ vendor: HostileVendor, _ body: String) throws -> VendorAnswer {
         try #require(
             try vendor.make().answers(to: lookup("www.example.com", families: .v4), in: ok(body))
@@ -55,7 +53,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "the name may differ in case, have a final dot or be escaped",
+        "the name may differ in case, final dot and escapes",
         arguments: HostileVendor.all
     )
     func sameName(_ vendor: HostileVendor) throws {
@@ -139,7 +137,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "bad addresses are dropped; none but bad ones are unreadable",
+        "bad addresses are dropped; a reply with bad ones only is unreadable",
         arguments: HostileVendor.all
     )
     func addresses(_ vendor: HostileVendor) throws {

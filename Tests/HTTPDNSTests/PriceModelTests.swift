@@ -51,7 +51,7 @@ struct PriceModelTests {
         )
     }
 
-    @Test("requests without a reply count in the upper bound; refused ones do not")
+    @Test("unanswered requests count in the upper bound, refused ones do not")
     func fates() {
         let model = PriceModel(.family, weight: 8, emptyIsFree: true)
         let unknown = UnitRange(atLeast: 0, atMost: 16)
@@ -89,7 +89,7 @@ struct PriceModelTests {
 struct FamilyChoiceTests {
     let world = Simulation()
 
-    @Test("a vendor that bills each family gets only the client's family")
+    @Test("a vendor that bills families is called for the client's family")
     @ServiceLoop
     func demand() throws {
         let name = try Name("a.example.com")

@@ -41,7 +41,7 @@ struct SkewTests {
     }
 
     @Test(
-        "a refused request is signed again if the clocks differ by over 2 s"
+        "a request is signed again if the clocks differ by over 2 s"
     )
     func repair() {
         #expect(repair(0, vendor: 1_002) == .none)
@@ -86,7 +86,6 @@ struct SkewTests {
         skew.repaired(with: 300, at: epoch)
         #expect(skew.next(at: epoch + .seconds(599)) == (300, false))
         #expect(skew.next(at: epoch + .seconds(600)) == (0, true))
-        // One request at a time omits the offset.
         #expect(skew.next(at: epoch + .seconds(600)) == (300, false))
         skew.accepted(with: 300)
         #expect(skew.offset == 300)

@@ -79,7 +79,6 @@ struct TencentBodyTests {
     func undecryptable() throws {
         let question = try lookup("example.com")
         let vector = Hexadecimal.encode(TencentVectors.replyVector)
-        // No whole block; the vector alone; invalid padding; the page's sample.
         for body in ["00", "0011223344556677aa", vector, vector + vector] {
             #expect(throws: VendorError.undecryptable) {
                 try sealedTencent(.aes).answers(to: question, in: ok(body))

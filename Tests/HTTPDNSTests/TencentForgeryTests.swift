@@ -4,7 +4,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Known plain text without the key.
 @Suite("Forged replies of Tencent's encrypted channels")
 struct TencentForgeryTests {
     private static let block = 16
@@ -59,7 +58,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("chosen blocks with unknown text between them are refused")
+    @Test("chosen blocks around unknown text are refused")
     func chosenBlocks() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)

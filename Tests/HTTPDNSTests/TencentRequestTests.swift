@@ -162,7 +162,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "the URL has the server's host and a port unless it is the default",
+        "the URL has the host, and a port other than the default",
         arguments: [
             ("192.0.2.1:443", "https://192.0.2.1/d?"),
             ("192.0.2.1:8443", "https://192.0.2.1:8443/d?"),

@@ -21,7 +21,6 @@ enum TencentVectors {
 
     static let replyVector = [UInt8](0xF0...0xFF)
 
-    /// Names, batches, names with expiry, subnets, whole blocks.
     static let requests: [SealedText] = [
         SealedText(
             label: "R1",

@@ -45,7 +45,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("an answered probe, and a burst of failed ones, pause the probes")
+    @Test("answered probes and bursts of failed ones pause the probes")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []

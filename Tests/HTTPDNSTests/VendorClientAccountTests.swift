@@ -48,7 +48,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "a refusal pauses calls for five minutes; an answered probe ends the pause"
+        "a refusal pauses calls for 5 min; an answered probe ends the pause"
     )
     @ServiceLoop
     func pause() async throws {
@@ -70,14 +70,13 @@ struct VendorClientAccountTests {
         await world.advance(by: .milliseconds(10))
         #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
         _ = try await world.value(of: trial).get()
-        // The probe, and the call that found the probe due.
         #expect(world.asked.count == 2)
         #expect(world.trials.count == 2)
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a refused probe starts a new pause; another failure admits the next probe")
+    @Test("a refused probe starts a new pause")
     @ServiceLoop
     func trial() async throws {
         world.script = { _ in self.refusal() }

@@ -64,7 +64,6 @@ struct VendorClientNetworkTests {
         }
     }
 
-    /// Client of .1, with its service at .8 and .9.
     @ServiceLoop
     private func scheduledClient() throws -> VendorClient {
         let service = try [8, 9].map { try server("192.0.2.\($0):80") }
@@ -83,7 +82,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("requests in flight are repeated, and earlier results dropped")
+    @Test("requests in flight are repeated; earlier results are dropped")
     @ServiceLoop
     func reissue() async throws {
         world.servers([1: .silence()])
@@ -108,7 +107,6 @@ struct VendorClientNetworkTests {
     )
     @ServiceLoop
     func dropped(first: Bool) async throws {
-        // The attempt at .1 outlives its call, which .2 answers.
         world.servers([1: .silence()])
         let client = try world.client()
         _ = try await world.lookUp(client, "one.example.com")
@@ -190,7 +188,6 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 1)
         #expect(client.statistics.refreshesAddresses)
         #expect(client.statistics.refreshedAt.map { $0 <= world.now } == true)
-        // Address requests are neither attempts nor billed.
         #expect(client.statistics.tries == 1)
         #expect(client.statistics.billable == 1)
     }
@@ -226,7 +223,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("if all servers fail the service is called, at most once a minute")
+    @Test("if all servers fail the service is called once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")

@@ -116,9 +116,7 @@ struct VendorClientTests {
         #expect(statistics.successes == 1)
         #expect(statistics.empty == 1)
         #expect(statistics.failures == 1)
-        // The timeout caused a probe.
         #expect(statistics.tries == 6)
-        // All but the refused connection.
         #expect(statistics.billable == 5)
         #expect(statistics.failuresByKind == [.connect: 1, .timeout: 1, .serverStatus: 1])
         #expect(statistics.droppedAddresses == 1)

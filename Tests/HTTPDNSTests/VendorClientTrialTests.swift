@@ -10,7 +10,6 @@ import Testing
 struct VendorClientTrialTests {
     let world = Simulation()
 
-    /// Names that begin with `dead` end in `step`.
     @ServiceLoop
     private func deadNames(_ step: Simulation.Step) {
         world.script = {
@@ -45,7 +44,6 @@ struct VendorClientTrialTests {
             await world.advance(by: .milliseconds(100))
         }
         guard case .limited = client.statistics.state else { throw Unexpected(what: "open") }
-        // Pauses of 1, 2, 4 and 8 s, each after a name and a probe.
         #expect(world.sent.count <= 12, "\(world.sent.count) requests in 10 s")
     }
 
@@ -149,7 +147,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("a resolver that refuses one name is used unless it refuses the probe")
+    @Test("a resolver that refuses only one name is used")
     @ServiceLoop
     func forbiddenName() async throws {
         let vendor = try DNSJSON(url: "https://dns.example/resolve")

@@ -145,7 +145,6 @@ struct InstallTests {
         let tree = try Tree()
         try tree.install()
         try tree.write("mine\n", to: settings)
-        // Manual of an earlier version.
         try tree.write("manual\n", to: "\(settings).new")
         #expect(try tree.install().output.contains("Kept your"))
         #expect(try tree.text(settings) == "mine\n")
@@ -155,7 +154,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the first settings are short, and begin with the recipients of queries")
+    @Test("the first settings begin with the recipients of queries")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",
@@ -300,7 +299,7 @@ struct UnitTests {
         }
     }
 
-    @Test("a crash loop ends, and blocks systemctl restart for at most 10 s")
+    @Test("a crash loop ends")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         func number(_ option: String, _ unitOfTime: String = "") throws -> Int {
@@ -325,7 +324,7 @@ struct UnitTests {
         #expect(service.contains("\nRequires=httpdnsd.socket\n"))
     }
 
-    @Test("the socket units listen on the default addresses of the settings")
+    @Test("the socket units have the default addresses")
     func addresses() throws {
         let unit =
             try Repository.text("systemd/httpdnsd.socket")

@@ -27,7 +27,6 @@ private let house: [Room] = [
     Room("Locks", floor: 0, imports: "Glibc"),
     Room("Monotonic", floor: 0, imports: ""),
     Room("DNSWire", floor: 1, imports: ""),
-    // Memory outside of Swift arrays.
     Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks Monotonic"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks Monotonic"),

@@ -5,9 +5,7 @@ private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendab
 
 /// An increase needs a decision.
 private let allowance = [
-    // C calls with their maps or octets.
     "Acceleration": 29,
-    // The last one is lstat(2) of the control socket.
     "Administration": 9,
     "Configuration": 42,
     "DNSCache": 57,
@@ -15,10 +13,8 @@ private let allowance = [
     "DaemonLog": 5,
     "HTTPDNS": 57,
     "Locks": 14,
-    // The last 32 are headers and buffers of queued datagrams.
     "Net": 477,
     "httpdns-emulator": 22,
-    // The last ones are the terminal's width and the check of a directory.
     "httpdnsctl": 78,
     "httpdnsd": 1,
 ]

@@ -94,7 +94,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("a query log or a restricted client range disables kernel answers")
+    @Test("a query log or a client range disables kernel answers")
     func reloaded() throws {
         let upstream = try TestUpstream()
         let common = "\(upstream.text)\naccelerate: {loopback: required}\n"

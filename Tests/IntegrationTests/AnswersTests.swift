@@ -64,7 +64,6 @@ struct AnswersTests {
             #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"])
             firsts.append(try #require(reply.answers.first?.data))
         }
-        // The first answer is from the vendor, the others are cached.
         #expect(firsts == ["1", "1", "2", "1", "2"].map { "192.0.2.\($0)" })
         try daemon.stop()
     }

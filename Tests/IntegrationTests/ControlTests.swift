@@ -35,7 +35,6 @@ struct ControlTests {
         let harness = try ProgramHarness()
         try FileManager.default.removeItem(atPath: harness.daemon.socket)
         _ = try harness.daemon.program.line(with: "control.sock was removed, opening it again")
-        // The log line precedes the new socket.
         while !FileManager.default.fileExists(atPath: harness.daemon.socket) { sched_yield() }
         #expect(try harness.daemon.control("version").status == 0)
         try harness.daemon.stop()
@@ -53,7 +52,6 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    /// Six entries, two of them negative.
     private func filled() throws -> ProgramHarness {
         let harness = try ProgramHarness()
         _ = try harness.daemon.dig("www.example.com", "A")  // and AAAA

@@ -35,7 +35,7 @@ struct DescriptorTests {
         try harness.daemon.stop()
     }
 
-    @Test("upstreams are reachable without descriptors; TCP clients are answered later")
+    @Test("upstreams are reachable without free descriptors")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

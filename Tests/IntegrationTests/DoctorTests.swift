@@ -6,7 +6,6 @@ private final class Stranger {
     let program: Child
     private let scratch: Scratch
 
-    /// Answers only with failures.
     init(on addresses: [String], in namespace: Namespace) throws {
         scratch = try Scratch()
         let file = try scratch.write(

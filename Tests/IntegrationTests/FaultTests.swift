@@ -7,7 +7,6 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     let fault: String
 
     enum Word: Sendable {
-        /// Its reply is no failure.
         case server
 
         /// Or the upstream, if there is none.
@@ -31,7 +30,6 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { fault }
 
-    /// As in the emulator's help.
     var kind: String { String(fault.prefix { $0 != "=" && $0 != "," }) }
 
     static let all: [FaultCase] = [

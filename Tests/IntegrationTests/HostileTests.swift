@@ -25,14 +25,12 @@ struct HostileTests {
         return try Holding(daemon)
     }
 
-    /// Also with kernel answers if the kernel allows them.
     private func survives(_ nastiness: (TestDaemon) throws -> Void) throws {
         for mode in Kernel.runsPrograms ? ["off", "required"] : ["off"] {
             try survives(accelerated: mode, nastiness)
         }
     }
 
-    /// The first run is the warm-up.
     private func survives(
         accelerated mode: String,
         _ nastiness: (TestDaemon) throws -> Void
@@ -146,7 +144,6 @@ struct HostileTests {
             for message in Self.mutants(100, seed: 4) {
                 let client = try Socket(.stream, to: daemon.port)
                 let length = UInt16.random(in: 0...80, using: &generator)
-                // Fails if the daemon has already disconnected the client.
                 try? client.send([UInt8(length >> 8), UInt8(length & 0xFF)] + message)
                 client.finishSending()
                 while let octets = try? client.receive(), !octets.isEmpty {}
@@ -161,7 +158,6 @@ struct HostileTests {
             try client.send([UInt8](repeating: 0, count: 14))
             try client.sendFramed([RawMessage.query("www.example.com", id: 9)])
             #expect(RawMessage.id(try client.receiveFramed()) == 9)
-            // Only empty frames end the connection.
             try client.send([UInt8](repeating: 0, count: 2_000))
             #expect(try client.receive().isEmpty)
             for octets in [[0], [0, 5], [0xFF, 0xFF, 1, 2, 3], [0, 12, 0, 0]] as [[UInt8]] {

@@ -32,14 +32,13 @@ struct ListeningTests {
         }
     }
 
-    /// Missing address, remaining address, and command.
     private static let removals = [
         ("[::1]:53", "127.0.0.1", "echo 1 >/proc/sys/net/ipv6/conf/lo/disable_ipv6"),
         ("127.0.0.1:53", "::1", "ip address del 127.0.0.1/8 dev lo"),
     ]
 
     @Test(
-        "without IPv4 or IPv6 loopback the daemon uses the other, with a warning",
+        "the daemon starts without IPv4 or IPv6 loopback, with a warning",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -54,7 +53,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a configured address that the machine lacks is an error with a hint",
+        "a missing address is an error with a hint",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -92,7 +91,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("on the unspecified address the reply has the query's destination address")
+    @Test("on the unspecified address a reply comes from the queried address")
     func unspecified() throws {
         let daemon = try TestDaemon(
             Self.upstream + "\nallow: [127.0.0.0/8]",
@@ -108,7 +107,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a client outside `allow` gets REFUSED, without an upstream query",
+        "a client outside `allow` gets REFUSED",
         arguments: ["+notcp", "+tcp"]
     )
     func refused(transport: String) throws {

@@ -45,7 +45,6 @@ struct LogTests {
             _ = try harness.daemon.dig(name, "A")
             _ = try harness.daemon.dig(name, "A", "+tcp")
         }
-        // The stop flushes the log.
         try harness.daemon.stop()
         let lines = harness.daemon.program.errorText.split(separator: "\n").filter {
             $0.contains("info: query ")
@@ -93,7 +92,6 @@ struct LogTests {
         let lines = text.split(separator: "\n")
         #expect(lines.count { $0.contains("info: query ") } == labels.count + 1)
         for line in lines where line.contains("info: query ") {
-            // A quoted value is one word.
             let bare = line.replacing(/"(?:[^"\\]|\\.)*"/, with: "")
             #expect(bare.split(separator: " ").count { $0.hasPrefix("level=") } == 0, "\(line)")
         }

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Parsed by Prometheus' Python client.
 private struct Scrape {
     let samples: [String: Double]
 
@@ -70,7 +69,7 @@ struct MetricsTests {
     }
 
     @Test(
-        "Prometheus' client reads both formats, over TCP and the Unix socket"
+        "Prometheus' client reads both formats, over both sockets"
     )
     func live() throws {
         let scratch = try Scratch()
@@ -135,7 +134,6 @@ struct MetricsTests {
         _ = try harness.daemon.dig("www.example.com", "A")
         _ = try harness.daemon.dig("other.example.net", "A")
         let scrape = try Scrape([url], in: scratch)
-        // The health probe fails at the same server.
         let failures = scrape.sum("httpdnsd_vendor_server_failures_total")
         #expect((1...2).contains(failures))
         let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -187,7 +185,6 @@ struct MetricsTests {
         #expect(try reply("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
         let long = "GET /metrics HTTP/1.1\r\nA: " + String(repeating: "x", count: 8192)
         #expect(try reply(String(long.prefix(8192))).hasPrefix("HTTP/1.1 431 "))
-        // The daemon does not read the body.
         let body = String(repeating: "x", count: 100_000)
         let request = "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n\(body)"
         #expect(try reply(request).hasPrefix("HTTP/1.1 413 "))
@@ -200,7 +197,7 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("scrapes continue across reloads and follow the listen address")
+    @Test("scrapes continue across reloads")
     func reload() throws {
         let scratch = try Scratch()
         let (first, second) = (try freePort(), try freePort())

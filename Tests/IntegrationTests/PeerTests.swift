@@ -86,7 +86,7 @@ struct PeerTests {
         }
     }
 
-    @Test("random queries get the same answers, except for known differences")
+    @Test("random queries get the same answers, with known exceptions")
     func same() throws {
         let seed = Self.number("DIFFERENTIAL_SEED", else: 1)
         let count = Self.number("DIFFERENTIAL_QUERIES", else: 1_500)

@@ -36,7 +36,6 @@ struct PrivilegeTests {
     func root(_ loopback: String) throws {
         let daemon = try TestDaemon("\(Self.unused)\naccelerate: {loopback: \(loopback)}")
         if loopback == "auto" {
-            // Changes when the thread that loads the program has ended.
             let start = "not started"
             while try JSON(daemon.control("status", "--json").output)["acceleration", "why"].string
                 == start

@@ -32,7 +32,7 @@ struct ProtocolTests {
     }
 
     @Test(
-        "a malformed query gets FORMERR with its ID, and OPT if it had one",
+        "a malformed query gets FORMERR with its ID and EDNS",
         arguments: transports
     )
     func malformed(kind: Socket.Kind) throws {

@@ -26,7 +26,6 @@ private struct Form {
     }
 }
 
-/// Namespace with its own `/etc`, `/run` and `/var/lib`.
 private final class Machine {
     let namespace: Namespace
     let scratch: Scratch
@@ -234,7 +233,6 @@ struct ReadmeTests {
         return upstream
     }
 
-    /// Replaces `systemctl enable --now httpdnsd`.
     private static let unit =
         "CREDENTIALS_DIRECTORY=/etc/httpdnsd nohup httpdnsd >/run/log 2>&1 &"
         + " until httpdnsctl status >/dev/null 2>&1; do :; done"

@@ -102,7 +102,6 @@ struct ReloadTests {
             )
             let end = try daemon.control("reload")
             try #require(end.status == 0, "\(end.errors)")
-            // A query after the reload's reply gets the new settings.
             try socket.send(RawMessage.query("own.example.org"))
             let datagram = try socket.receive()
             try stream.sendFramed([RawMessage.query("own.example.org")])
@@ -207,7 +206,6 @@ struct ReloadTests {
         let removed = try daemon.control("reload")
         #expect(removed.status == 0 && removed.output.contains("- listen: \"127.0.0.1:\(port)\""))
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: port) }
-        // Closed within the drain time.
         #expect(throws: Child.Failure.self) { _ = try other.receiveFramed() }
         try stream.sendFramed([RawMessage.query("own.example.org")])
         #expect(try stream.receiveFramed().last == 1)
@@ -297,7 +295,6 @@ struct ReloadTests {
         #expect(try fixture.daemon.control("resume", "tencent").status == 0)
         #expect(try fixture.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try fixture.stats()["billable-calls"].int == 2)
-        // The cached answers were selected for the old subnet.
         let said = try fixture.reload("client-subnet: 203.0.113.7")
         #expect(said.contains("+ vendors.tencent.client-subnet: 203.0.113.7"), "\(said)")
         #expect(said.contains("removed from the cache"), "\(said)")
@@ -355,7 +352,6 @@ struct ReloadTests {
             try daemon.rewrite(settings + "hosts: {records: {x.example: [192.0.2.\(round)]}}\n")
             daemon.program.send(SIGHUP)
             daemon.program.send(SIGHUP)
-            // Completes after the reloads of the signals.
             #expect(try daemon.control("reload").status == 0)
             #expect(try daemon.dig("x.example").data("A") == ["192.0.2.\(round)"])
         }

@@ -107,7 +107,6 @@ struct SettingsFilesTests {
         #expect(check.status == 0 && check.output.contains("printer.lan"), "\(check.output)")
         #expect(try daemon.control("reload").status == 0)
         #expect(try daemon.dig("printer.lan", "A").text.contains("192.0.2.9"))
-        // A candidate is checked with the same drop-ins.
         let other = try Scratch()
         let candidate = try other.write(isp + "workers: 0\n", to: "new.yaml")
         try write("hosts: {recrods: {}}\n")

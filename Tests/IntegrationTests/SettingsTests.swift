@@ -122,7 +122,6 @@ struct SettingsTests {
         )
         let client = try Socket(.datagram, to: daemon.port)
         try client.send(RawMessage.query("slow.example.org"))
-        // The query is pending once it arrives here.
         _ = try upstream.receive()
         daemon.program.send(signal)
         let end = try daemon.program.end()

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A machine with its own `/etc`, `/run` and `/var/lib`.
 private final class SetupHost {
     let namespace: Namespace
     let daemon: TestDaemon

@@ -168,7 +168,6 @@ struct SnapshotTests {
             #expect((words.first.flatMap { Int($0) } ?? 0) >= 1000, "\(round): \(line)")
             // No temporary file remains.
             #expect(access(temporary, F_OK) != 0)
-            // Without a new entry the daemon would not write.
             let new = try daemon.dig("n\(1000 + round).many.example.com", "A")
             #expect(new.status == "NOERROR")
             daemon.program.send(SIGTERM)

@@ -112,7 +112,6 @@ struct SocketActivationTests {
         for _ in 0..<5 {
             client.wait(for: 500)
             try daemon.stop()
-            // The socket queues the connection.
             let stream = try Socket(.stream, to: sockets.port)
             let query = RawMessage.query("three.example.org", id: 77)
             try stream.send([0, UInt8(query.count)] + query)

@@ -17,7 +17,6 @@ struct StatsTests {
         }
     }
 
-    /// The second query for a name is a cache hit.
     private static let samples = [
         Sample(RawMessage.query("www.example.com"), 0, "vendor", "noerror"),
         Sample(RawMessage.query("www.example.com"), 0, "cache", "noerror"),

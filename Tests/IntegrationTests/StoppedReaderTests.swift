@@ -22,7 +22,6 @@ struct StoppedReaderTests {
 
     @Test("standard error, with the query log on")
     func log() throws {
-        // Copies lines until the daemon is ready, then reads no more.
         let script = """
             exec 3>&2
             exec "$@" 2> >(sed -u '/answering on/q' >&3

@@ -45,7 +45,6 @@ struct StreamTests {
             RawMessage.query("slow.example.org", id: 2), RawMessage.query("www.example.com", id: 3),
         ])
         #expect(RawMessage.id(try client.receiveFramed()) == 3)
-        // The upstream answers the first query only now.
         _ = try upstream.serveOne { query in RawMessage.denial(of: query) }
         let late = try client.receiveFramed()
         #expect(RawMessage.id(late) == 2 && RawMessage.rcode(late) == 3)

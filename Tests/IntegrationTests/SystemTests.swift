@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// The daemon on port 53 is the only resolver.
 private final class Machine: Sendable {
     static let addresses = ["192.0.2.10/32", "2001:db8::10/128"]
 
@@ -119,7 +118,6 @@ struct PromiseTests {
     func promise() throws {
         let machine = try Machine()
         let names = ["one.example.com", "two.example.com"]
-        // Two certificates at one address: only SNI selects the site.
         let sites = names.map { name in
             TestNginx.Site(names: ["DNS:\(name)"], content: "return 200 'this is $host';")
         }

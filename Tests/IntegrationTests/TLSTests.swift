@@ -136,7 +136,6 @@ struct TLSTests {
         )
         let client = try Socket(.datagram, to: harness.daemon.port)
         let names = 300
-        // Portions of 50 queries fit into the socket buffers.
         for start in stride(from: 0, to: names, by: 50) {
             for number in start..<start + 50 {
                 let name = "name\(number).many.example.com"

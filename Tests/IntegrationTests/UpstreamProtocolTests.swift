@@ -142,7 +142,6 @@ struct UpstreamProtocolTests {
             "upstreams: [\(unbound.ports.entry(.udp, authority: certificate.authority))]",
             listen: "127.0.0.1:\(port)"
         )
-        // A name that the upstream answers locally is no loop.
         #expect(try daemon.dig("www.example.org", "A").data("A") == ["192.0.2.7"])
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.status == "SERVFAIL")

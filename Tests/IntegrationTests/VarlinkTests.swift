@@ -63,7 +63,6 @@ struct VarlinkTests {
         #expect(Set(methods).isSuperset(of: verbs.map { "io.httpdnsd.Control.\($0)" }))
         #expect(Set(methods).isSuperset(of: ["org.varlink.service.GetInfo"]))
         #expect(Set(methods).count == methods.count)
-        // All changes were reverted or had no effect.
         #expect(
             try JSON(harness.daemon.control("status", "--json").output)["state"].string == "ready"
         )

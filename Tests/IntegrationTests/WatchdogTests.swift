@@ -82,7 +82,6 @@ struct WatchdogTests {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon("workers: 2\n\(unused)", environment: systemd.environment)
         try systemd.wait(for: "WATCHDOG=1")
-        // The debugger stops each worker thread.
         let debugger = try Child(
             "python3",
             [

@@ -70,7 +70,6 @@ struct HTTPClientTests {
             let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)"
             try await connection.write(Array(reply.utf8), deadline: patience)
             #expect(try await task.value.text == "\(number)")
-            // The loop sees this before the next request.
             connection.close()
         }
         #expect(client.statistics.connectionsOpened == 3)

@@ -41,7 +41,6 @@ struct HTTPTimeoutTests {
             server: nginx.secure
         )
         request.certificateFile = nginx.authorityFile
-        // nginx has started after the first reply.
         let first = HTTPRequest(url: "http://vendor.example.com/hello", server: nginx.clear)
         _ = try await client.send(first, deadline: patience)
         let (early, end) = (Waiter(), Waiter())

@@ -202,7 +202,6 @@ struct NetlinkTests {
 
 @Suite("Network changes that count")
 struct NetworkStateTests {
-    /// One address on `eth0`, and a container bridge.
     let host: NetworkState
 
     init() throws {

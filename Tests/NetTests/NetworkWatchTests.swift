@@ -16,7 +16,6 @@ private final class PrivateNetwork: Sendable {
 
     init() throws {
         let directory = try TemporaryDirectory()
-        // This file shows that the shell runs in the namespace.
         let ready = directory.path("ready")
         keeper = try Program(
             "unshare",
@@ -183,7 +182,6 @@ struct NetworkWatchTests {
     @Test
     func `lost netlink messages are a change`() async throws {
         let (watch, changes) = try await network.watch()
-        // The busy loop does not read the messages.
         let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
         try await ServiceLoop.throwingTask { [network] in
             try network.batch(

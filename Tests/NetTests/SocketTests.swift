@@ -103,7 +103,6 @@ struct DatagramSocketTests {
     func `a thousand sockets leak no descriptor`() async throws {
         let peer = try Peer()
         func numbers() throws -> Set<Int32> {
-            // Other tests have descriptors, too.
             let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             return Set(
                 all.compactMap { Int32($0) }.filter { descriptor in

@@ -72,7 +72,6 @@ struct TLSTests {
                 name: name,
                 deadline: patience
             )
-            // A session is for one address and name.
             #expect(connection.isResumed == (index == 1))
             _ = try await get("/hello", over: connection)
         }

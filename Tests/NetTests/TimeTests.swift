@@ -105,7 +105,6 @@ struct TimeTests {
         let done = Waiter()
         var called: [Int] = []
         for index in 0..<5000 {
-            // 1237 and 5000 have no common factor.
             let rank = index * 1237 % 5000
             _ = LoopTimer(at: past + .microseconds(rank)) {
                 called.append(rank)

@@ -15,7 +15,6 @@ struct WatchedSocketsTests {
         init() {
             sockets.handler = { [weak self] descriptor, _ in
                 self?.heard.append(descriptor)
-                // As libcurl does when it needs no more events.
                 self?.sockets.forget(descriptor)
                 self?.waiter.resume(.ready)
             }
@@ -69,7 +68,6 @@ struct WatchedSocketsTests {
         let fixture = Fixture()
         let other = Fixture()
         let descriptor = try fixture.open()
-        // As inherited by a program that starts now.
         let elsewhere = dup(descriptor)
         defer { close(elsewhere) }
         try fixture.sockets.watch(descriptor, .writable)

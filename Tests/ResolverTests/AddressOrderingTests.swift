@@ -17,7 +17,6 @@ struct AddressOrderingTests {
         return policy
     }
 
-    /// Three addresses: the second is fastest, the third unreachable.
     @ServiceLoop
     private static func harness(_ policy: AnswerPolicy = policy()) throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, answers: policy)

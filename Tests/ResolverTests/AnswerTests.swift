@@ -87,7 +87,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "an implied NODATA has the addresses' TTL, within the negative TTL bounds",
+        "an implied NODATA has the addresses' TTL, within its bounds",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -158,7 +158,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("a vendor without addresses is skipped, a failed vendor is not")
+    @Test("a vendor without addresses is skipped, a failed one is not")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let harness = try ResolverHarness(.tencent, .alibaba)

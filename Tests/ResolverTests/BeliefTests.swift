@@ -74,7 +74,7 @@ struct BeliefTests {
     ]
 
     @Test(
-        "private addresses are dropped; if none remain, the fallback is queried",
+        "private addresses are dropped; without others the fallback is queried",
         arguments: cases
     )
     @ServiceLoop

@@ -83,7 +83,6 @@ struct FailoverTests {
         let account = example.account.rawValue
         let harness = try ResolverHarness(example.account)
         harness.faults["\(account) 1"] = example.fault
-        // Alibaba first tries its other certificate name.
         let again =
             if case .broken(.tls, _) = example.fault, example.account == .alibaba {
                 "alibaba 1 at 0, "
@@ -221,7 +220,7 @@ struct FailoverTests {
     }
 
     @Test(
-        "a query that gets another client may call the vendor again"
+        "a query of two clients may use the calls of either client"
     )
     @ServiceLoop
     func joined() async throws {

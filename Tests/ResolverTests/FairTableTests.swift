@@ -263,7 +263,6 @@ struct FairTableTests {
         }
         end?("answer")
         await turns.reach(370)
-        // 64 of each answer, then 64 in all.
         #expect(turns.notes == [128, 64, 6, 64, 64, 44])
     }
 }

@@ -92,7 +92,6 @@ struct PreviewTests {
     enum Trouble: String, CaseIterable, Sendable {
         case none, paused, bothPaused, suppressed, noFallback
 
-        /// Queried, then removed from the cache; cached; expired.
         case held, twice, stale
     }
 
@@ -112,7 +111,7 @@ struct PreviewTests {
         #expect(preview(harness, "www.example.com").hit?.hits == 1)
     }
 
-    @Test("a stale entry is served after the client timer or a failure")
+    @Test("a stale entry is served after the timer or a failure")
     @ServiceLoop
     func stale() async throws {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -131,7 +130,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a preview shows a pending query, and no call for an empty name")
+    @Test("a pending query and an empty name cause no call")
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()

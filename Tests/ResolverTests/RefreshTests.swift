@@ -47,7 +47,7 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers.started == (ttl < 10 ? 0 : 1))
     }
 
-    @Test("a name has one refresh, and none while a client waits")
+    @Test("a name has one refresh at a time, and none while a client waits")
     @ServiceLoop
     func oneAtATime() async throws {
         let harness = try await harness("www.example.com")
@@ -103,7 +103,6 @@ struct RefreshTests {
             _ = try harness.hit("www.example.com")
             await harness.world.advance(by: .seconds(1))
         }
-        // A request from before a reload.
         harness.resolver.prefetcher.refresh(
             Query(question: Question(name: "www.example.com", type: .a))
         )

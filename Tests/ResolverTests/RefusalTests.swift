@@ -72,7 +72,6 @@ struct RefusalTests {
             billed: alibaba 1
             """
         )
-        // The probe begins at `end`, and tries both forms.
         await harness.world.advance(by: .milliseconds(end))
         #expect(
             harness.vendors[0].statistics.state

@@ -185,7 +185,6 @@ struct ReloadInvalidationTests {
         var same: Set<String>?
         let kept: Set<String>
 
-        /// Answers after a restart; nil for `kept`.
         var restored: Set<String>?
     }
 
@@ -449,7 +448,7 @@ struct ReloadInvalidationTests {
         #expect(fixture.left == ["late.example.com A"])
     }
 
-    @Test("an answer to an earlier query is cached if the new settings permit")
+    @Test("an answer to an earlier query may be cached after a reload")
     @ServiceLoop
     func underWay() async throws {
         let world = Simulation()

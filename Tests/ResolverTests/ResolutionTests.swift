@@ -209,7 +209,6 @@ struct ResolutionTests {
         #expect(answer.message.additionals.isEmpty)
         #expect(resolution.lifetime == example.lifetime)
         #expect(resolution.variant == query.variant)
-        // The proof's TTL limits that of the answer.
         #expect(answer.message.authorities.allSatisfy { $0.ttl <= 300 })
     }
 

@@ -10,7 +10,6 @@ import Upstream
 @testable import Resolver
 
 extension ServiceKey {
-    /// Known to some clients only.
     fileprivate static let unknown = ServiceKey(rawValue: 65_000)
 }
 

@@ -51,7 +51,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a stale answer that is loaded earlier is given after 300 ms")
+    @Test("an earlier loaded stale answer is given after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -132,7 +132,7 @@ struct SnapshotWaitersTests {
         #expect(!story.contains("EDE 3"))
     }
 
-    @Test("waiting queries of a client are limited, and answered in several iterations")
+    @Test("waiting queries of a client are limited")
     @ServiceLoop
     func limits() async throws {
         let harness = try await harness()

@@ -11,7 +11,6 @@ import Upstream
 
 @Suite("Stale answers after the client timer, within the window")
 struct StaleAnswerTests {
-    /// www.example.com expired 1 s ago.
     @ServiceLoop
     private func harness(
         _ account: Account = .tencent,
@@ -41,7 +40,7 @@ struct StaleAnswerTests {
 
     // MARK: - When
 
-    @Test("a client that joins gets the stale answer with the first client")
+    @Test("a joining client gets the stale answer with the first one")
     @ServiceLoop
     func together() async throws {
         let harness = try await harness()
@@ -101,7 +100,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("in an outage of 1 h each client is answered, with one call per second")
+    @Test("an outage of 1 h costs one call per second")
     @ServiceLoop
     func outage() async throws {
         let harness = try await harness()

@@ -117,7 +117,6 @@ struct StaleExplorationTests {
             let refreshes = harness.resolver.prefetcher.numbers
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
-            // A known answer stays for a day.
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 

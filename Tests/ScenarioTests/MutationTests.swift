@@ -24,7 +24,7 @@ struct MutationTests {
 
     private static let sample = "vendor-call-answers-both-families.rpl"
 
-    @Test("a failure reports line, step, virtual time, expected and actual value")
+    @Test("a failure reports line, step, time, expected and actual value")
     func report() async throws {
         var scenario = try Files.scenario(Self.sample)
         let index = try #require(

@@ -158,7 +158,6 @@ private func runAndWait(_ program: String, _ arguments: [String]) throws -> Prog
     process.standardOutput = output
     process.standardError = errors
     try process.run()
-    // Standard error fits into a pipe.
     let written = output.fileHandleForReading.readDataToEndOfFile()
     let complained = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()

@@ -10,7 +10,6 @@ package struct FixtureError: Error, CustomStringConvertible {
     }
 }
 
-/// Independent of the tested code.
 enum Hexadecimals {
     static func text(of octets: [UInt8]) -> String {
         octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -209,7 +209,6 @@ extension Simulation {
         await ServiceLoop.task { [self] in
             await settle()
             while !isDone() {
-                // Replies and timeouts precede timers of the same instant.
                 let next = sleepers.min { first, second in
                     (first.value.end, first.value.isTimer ? 1 : 0, first.key)
                         < (second.value.end, second.value.isTimer ? 1 : 0, second.key)

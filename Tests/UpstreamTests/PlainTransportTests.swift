@@ -193,7 +193,6 @@ struct PlainTransportTests {
                     reply(to: query) { message in
                         message.answers += message.answers
                         if index == 1 {
-                            // Over TCP, this server does not preserve case either.
                             message.questions[0].name = message.questions[0].name.respelt
                         }
                     }

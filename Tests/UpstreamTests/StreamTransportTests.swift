@@ -156,7 +156,6 @@ struct StreamTransportTests {
         }
         defer { server.stop() }
         let upstream = upstream(server, clock.clocks)
-        // A busy machine may lose more queries.
         var lost = 0
         while await ask(upstream, ["www.example.com"], within: .milliseconds(300))
             != [.success("www.example.com")]

@@ -206,7 +206,6 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group, within: .milliseconds(1_800)) == .success("isp"))
         #expect(harness.takeAsked() == "doh@0 dot@400 isp@1333")
         #expect(harness.takeChecked() == "doh@400 dot@800")
-        // A server gets two thirds of the remaining time.
         #expect(doh.waits == [1_200])
         #expect(dot.waits == [933])
     }

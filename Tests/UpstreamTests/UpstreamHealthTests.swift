@@ -110,7 +110,6 @@ struct UpstreamHealthTests {
         one.own = .answer(10)
         await harness.advance(by: .seconds(2))
         probes = harness.takeChecked().split(separator: " ").count
-        // Two more queries measure the slow server.
         #expect(probes == 4)
         #expect(group.health.health(of: one).isFit)
     }
@@ -270,7 +269,6 @@ struct UpstreamHealthTests {
         #expect(try await harness.ask(group) == .failure(.timedOut))
         let probe = try #require(one.questions.first { $0.type == .txt })
         #expect(probe.name.text.hasSuffix(".loop-probe.httpdnsd"))
-        // Probes of other instances are not recognised.
         #expect(!group.health.recognises(Question(name: "x.loop-probe.httpdnsd", type: .txt)))
         #expect(
             !group.health.recognises(
@@ -312,7 +310,6 @@ struct UpstreamHealthTests {
 
 @Suite("Attempt plan of a query, under random events")
 struct AttemptPlanTests {
-    /// Invariants of the plan under random events.
     @Test(arguments: 0..<400)
     func `in any order of events the plan keeps its limits and its deadline`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))

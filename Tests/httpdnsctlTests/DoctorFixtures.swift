@@ -467,7 +467,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("not checked", .interception, .skipped, "--network") { _ in },
     ]
 
-    /// systemd-resolved forwards to the daemon.
     private static func resolved(_ machine: inout MachineFacts) {
         machine.resolver = MachineSample.all[0].facts
         machine.resolver.files[ResolverFacts.Paths.resolvedDropIn] = .file(

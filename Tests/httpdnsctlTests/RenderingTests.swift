@@ -147,7 +147,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("watch prints one line per query with source and reason")
+    @Test("watch prints one line per query")
     func queries() {
         let lines = QueryText.render(Samples.watch, Palette(isEnabled: false))
             .split(separator: "\n").map { String($0.drop { $0 != " " }) }
@@ -162,7 +162,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("top prints tables by name or client, with reasons")
+    @Test("top prints tables with reasons")
     func counts() {
         let plain = Palette(isEnabled: false)
         #expect(
@@ -388,7 +388,7 @@ struct RenderingTests {
         #expect(VendorText.rest(rest, of: "tencent") == text)
     }
 
-    @Test("reload shows changes, settings that need a restart, and removed entries")
+    @Test("reload shows changes, needed restarts, and removed entries")
     func reload() {
         #expect(
             ReloadText.render(Samples.reloaded, plain) == """
@@ -664,7 +664,7 @@ struct RenderingTests {
         #expect(Latency(argument: text)?.microseconds == microseconds)
     }
 
-    @Test("JSON has durations in microseconds, failure counts and origins under common names")
+    @Test("JSON has common names for durations, failures and origins")
     func oneMeaning() throws {
         var server = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
         server.latencyMs = 1.25

@@ -145,7 +145,6 @@ struct SetupMachineTests {
             let before = try root.image()
             #expect(try root.apply() == .applied)
             let whole = try root.image()
-            // The journal exists, and the last change was not made.
             let journal = try #require(try SetupJournal.read(from: root.tree))
             let entry = try #require(journal.entries.last)
             try root.tree.put(entry.before, at: entry.path)
@@ -280,7 +279,7 @@ struct SetupMachineTests {
         #expect(try root.revert(force: true) == .nothingToRevert)
     }
 
-    @Test("a lost original of a manager's machine is the manager's file")
+    @Test("a manager's lost original is the manager's file")
     func managersDefault() throws {
         let root = try Self.root("dhcpcd")
         #expect(try root.apply() == .applied)

@@ -115,7 +115,6 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    /// Files of removed programs, and running programs.
     static let leftovers = [
         MachineSample(
             "NetworkManager's directory after a purge",
@@ -207,7 +206,7 @@ struct SetupPlanTests {
         #expect(plan.obstacles.isEmpty != isForeign)
     }
 
-    @Test("search domains and options are kept; edns0 and trust-ad are added once")
+    @Test("search domains and options are kept")
     func options() {
         let old = """
             # mine
@@ -281,7 +280,6 @@ struct SetupPlanTests {
         let plan = SetupPlan(for: facts, servers: Self.servers)
         #expect(plan.obstacles.map(\.yieldsToForce) == [false, false])
         #expect(plan.obstacles.first?.fix == "chattr -i /etc/resolv.conf")
-        // The lock does not matter if the file is not changed.
         var resolved = MachineSample.all[0].facts
         resolved.isMounted = true
         #expect(SetupPlan(for: resolved, servers: Self.servers).obstacles.isEmpty)
@@ -348,7 +346,7 @@ struct SetupPlanTests {
         return .success(status)
     }
 
-    @Test("loopback comes first, IPv4 before IPv6; an unspecified address means loopback")
+    @Test("loopback comes first, IPv4 before IPv6; an unspecified address is loopback")
     func listeners() throws {
         func servers(_ addresses: String...) throws -> [String] {
             var status = try status().get()

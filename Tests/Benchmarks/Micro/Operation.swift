@@ -70,7 +70,6 @@ private func parsing(hasEDNS: Bool) -> (Int) -> Int {
     }
 }
 
-/// A worker's batch without system calls.
 private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = Instant(nanoseconds: 1 << 50)
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Random messages, reproducible by seed.
 struct RandomMessages {
     var random: Seeded
 
@@ -22,7 +21,6 @@ struct RandomMessages {
         return message
     }
 
-    /// Few labels, which share suffixes.
     mutating func name() -> Name {
         let labels = ["example", "EXAMPLE", "com", "org", "www", "a", "_dns", "x.y", "\u{1}"]
         var name = Name.root

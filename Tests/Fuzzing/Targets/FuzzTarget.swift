@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parser of untrusted input with its invariants.
+/// Parser with its invariants.
 package struct FuzzTarget: Sendable {
     /// Also the folder of seeds and findings.
     package let name: String

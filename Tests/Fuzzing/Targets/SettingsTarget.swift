@@ -23,7 +23,6 @@ extension FuzzTarget {
 }
 
 private struct SettingsPlaces {
-    /// Characters of each line, plus one.
     private let columns: [Int]
 
     init(of octets: [UInt8]) {

@@ -106,7 +106,6 @@ private struct SnapshotOracle {
 
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
-        // After magic number and version.
         var block = 10
         while block + 9 <= file.count {
             let count = file[block + 1..<block + 5].reduce(0) { $0 << 8 | Int($1) }

@@ -23,7 +23,6 @@ extension FuzzTarget {
 private enum VarlinkOracle {
     static let limit = 2048
 
-    /// Messages up to the first too long one.
     static func messages(of stream: [UInt8], inPiecesOf size: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var messages: [[UInt8]] = []

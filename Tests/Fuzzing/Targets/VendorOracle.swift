@@ -3,7 +3,6 @@ import DNSWire
 import HTTPDNS
 import Net
 
-/// Invariants of all answers from a vendor's reply.
 struct VendorOracle {
     let vendor: any Vendor
 

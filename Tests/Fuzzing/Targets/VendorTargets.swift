@@ -3,7 +3,6 @@ import FoundationEssentials
 import HTTPDNS
 
 extension FuzzTarget {
-    /// Plain text and both ciphers.
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
@@ -20,7 +19,6 @@ extension FuzzTarget {
 
     static let alibabaV1 = json("alibaba-v1") { try Alibaba(account: "100000", api: .v1) }
 
-    /// Whole replies, and data with both ciphers.
     static let alibabaV2 = FuzzTarget(name: "alibaba-v2") { body in
         let plain = try alibabaPlain.get()
         try plain.judge(body)
@@ -39,7 +37,6 @@ extension FuzzTarget {
 
     static let json = json("json") { try DNSJSON(url: "https://dns.example/resolve") }
 
-    /// The reply contains the name.
     private static func json(_ name: String, _ vendor: () throws -> any Vendor) -> FuzzTarget {
         let oracle = Result { VendorOracle(vendor: try vendor(), namesItsAnswers: true) }
         return FuzzTarget(name: name) { try oracle.get().judge($0) }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Formatted Swift code by lines, without a parser.
 struct Code {
     /// Same line numbers.
     let text: String

@@ -9,7 +9,6 @@ struct Dig: Sendable {
         let data: String
     }
 
-    /// Empty without an answer.
     let status: String
     let flags: [String]
     let question: String
@@ -26,7 +25,6 @@ struct Dig: Sendable {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }
 
-    /// Once, with a timeout of 6 s.
     init(
         port: UInt16,
         _ arguments: [String],

@@ -38,7 +38,6 @@ final class Namespace: Sendable {
         _ = try keeper.line(with: "ready")
     }
 
-    /// Keeps the process ID.
     func command(_ program: String, _ arguments: [String]) -> (String, [String]) {
         let files = ["net", "mnt"].map {
             "--\($0 == "mnt" ? "mount" : $0)=/proc/\(keeper.pid)/ns/\($0)"

@@ -11,7 +11,6 @@ final class Socket: Sendable {
 
     private let title: String
 
-    /// Port 0: any free port.
     init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
         title = "\(kind)"
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
@@ -147,7 +146,6 @@ final class Socket: Sendable {
         }
         try check("recvfrom", Int32(clamping: count))
         let query = Array(buffer[..<count])
-        // Health checks query the root.
         let isProbe = count > 12 && query[12] == 0
         for octets in isProbe ? [RawMessage.denial(of: query)] : replies(query) {
             let sent = withUnsafePointer(to: &from) { pointer in

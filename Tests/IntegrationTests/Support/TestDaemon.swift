@@ -104,7 +104,6 @@ extension Child {
         _ arguments: [String],
         passing sockets: [Socket]
     ) throws {
-        // These numbers do not collide with the target numbers.
         let copies = sockets.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 100) }
         defer { for copy in copies { close(copy) } }
         // Only the process itself knows its ID before it executes the program.

@@ -38,7 +38,6 @@ final class TestEmulator: Sendable {
         )
     }
 
-    /// Without the daemon's health checks.
     func lookups() throws -> Int {
         let calls = try calls()
         let trials = ["www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "tencent.test"]

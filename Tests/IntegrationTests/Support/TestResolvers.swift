@@ -48,7 +48,6 @@ struct ResolverPorts: Sendable {
     }
 }
 
-/// Over all transports.
 final class TestUnbound: Sendable {
     let ports: ResolverPorts
     let program: Child

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Real name server (NSD).
 final class TestUpstream: Sendable {
     let port: UInt16
     private let program: Child
@@ -72,7 +71,6 @@ final class TestUpstream: Sendable {
         "\(number)-" + String(repeating: "x", count: 240)
     }
 
-    /// Has names that the vendor lacks.
     private static let zone =
         """
         $ORIGIN example.com.

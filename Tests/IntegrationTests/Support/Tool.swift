@@ -22,7 +22,6 @@ enum Tool: String, CaseIterable {
     case unbound
     case unshare = "util-linux"
 
-    /// A path for a library.
     private var program: String {
         switch self {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
@@ -46,7 +45,6 @@ enum Tool: String, CaseIterable {
             : Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
     }
 
-    /// As in CI.
     private static let isComplete = ProcessInfo.processInfo.environment["CI"] == "true"
 
     static func complaint(_ tools: [Tool]) -> String? {

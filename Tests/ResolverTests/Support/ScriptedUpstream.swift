@@ -89,7 +89,6 @@ extension Instant {
 }
 
 extension ScriptedUpstream {
-    /// 192.0.2.99 or 2001:db8::99 for every name.
     convenience init(
         _ name: String = "upstream",
         address: UInt32 = 0xC000_0263,

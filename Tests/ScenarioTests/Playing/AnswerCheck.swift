@@ -12,7 +12,6 @@ struct AnswerCheck {
         self.asked = asked
     }
 
-    /// Pairs of lines.
     func differences(_ expected: Entry) -> [String] {
         guard let message = try? Message(parsing: octets) else {
             return ["the answer cannot be read: \(octets)"]
@@ -20,7 +19,6 @@ struct AnswerCheck {
         return always(message) + Self.differences(expected, message, isTCP: asked.isTCP)
     }
 
-    /// Rules for every answer.
     private func always(_ message: Message) -> [String] {
         var differences: [String] = []
         if octets.prefix(2) != query.prefix(2) { differences.append("the ID is another") }

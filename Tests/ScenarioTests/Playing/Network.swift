@@ -184,7 +184,6 @@ extension Entry {
         message.questions = [copied ?? question ?? query.question].compactMap(\.self)
         message.answers = answers.map { record in
             var record = record
-            // A wildcard record gets the queried name.
             if question == nil, record.name.isWildcard, let asked = query.question {
                 record.name = asked.name
             }

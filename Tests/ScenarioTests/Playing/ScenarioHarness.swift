@@ -35,7 +35,6 @@ final class ScenarioHarness {
             environment: SettingsEnvironment(credentialsDirectory: Files.credentials)
         )
         settings.cache.size = min(settings.cache.size, Self.cacheOctets)
-        // Independent of the machine's hosts file.
         settings.hosts.files = []
         self.settings = settings
         let network = Network(

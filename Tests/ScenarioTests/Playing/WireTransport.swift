@@ -109,7 +109,6 @@ final class WireTransport: UpstreamTransport {
         throw .timedOut
     }
 
-    /// Replies in order of arrival.
     private func replies(
         to exchange: UpstreamExchange,
         isTCP: Bool,

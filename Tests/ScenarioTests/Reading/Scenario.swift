@@ -107,7 +107,6 @@ struct Entry: Sendable {
     /// Parts that must be equal.
     var match: Set<Matching> = []
 
-    /// Parts that an upstream copies from the query.
     var adjust: Set<Adjusting> = []
 
     var flags: UInt16 = 0
@@ -166,7 +165,6 @@ enum Misdeed: Sendable, Hashable {
 
     case badCertificate
 
-    /// Closes the connection during the reply.
     case breaksOff
     case status(Int, retryAfter: Int?)
 
