@@ -256,7 +256,7 @@ struct ReadmeTests {
                 Form("sudo httpdnsctl status", prints: "READY"),
                 Form("sudo httpdnsctl setup --dry-run", prints: "nameserver 127.0.0.1"),
                 Form("sudo httpdnsctl setup apply", prints: "resolv.conf"),
-                // Fails if the clock is not synchronised.
+                // `doctor` warns if the clock is not synchronised.
                 Form(
                     "sudo httpdnsctl doctor",
                     ends: [0, 4],

@@ -106,7 +106,7 @@ struct WatchdogTests {
         _ = try debugger.line(with: "stopped")
         _ = try daemon.program.line(with: "no reply to the health check query")
         while systemd.next(within: 0) != nil {}
-        #expect(systemd.next(within: 1500) == nil)
+        #expect(systemd.next(within: 1500) == nil, "twice the interval")
         #expect(try daemon.control("version").status == 0)
 
         try debugger.stop()

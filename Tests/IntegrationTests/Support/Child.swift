@@ -27,7 +27,7 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Searches a program that is no path.
+    /// Searches the program unless it is a path.
     ///
     /// - Parameter descriptors: further descriptors, by their number in the child.
     init(
