@@ -6,7 +6,6 @@ import Testing
 @testable import DNSCache
 @testable import Frontend
 
-/// Cache, a worker's lookup, and the BPF program.
 private final class DifferentialHarness {
     static let settled = Instant.now
 
@@ -16,7 +15,6 @@ private final class DifferentialHarness {
     private(set) var known: [(name: [UInt8], type: UInt16)] = []
     private var buffer = [UInt8](repeating: 0, count: 65_535)
 
-    /// Creates a cache with this many answers, and copies the permitted ones to the kernel.
     init(seed: UInt64, answers: Int) throws {
         random = Seeded(seed: seed)
         let origin = Instant.now - .seconds(100)
@@ -31,7 +29,6 @@ private final class DifferentialHarness {
         for _ in 0..<answers { try store() }
     }
 
-    /// Stores an answer; two queries copy it to the kernel.
     private func store() throws {
         let name = try name()
         let types: [UInt16] = [1, 1, 1, 28, 28, 5, 15, 16, 33, 48, 65, 255, 65_280]
@@ -83,7 +80,6 @@ private final class DifferentialHarness {
         cache.writeOffers(now: .now)
     }
 
-    /// Random name, usually short.
     func name() throws -> Name {
         var octets: [UInt8] = []
         let labels = random.once(in: 8) ? 1 + random.below(120) : 1 + random.below(4)
@@ -102,13 +98,11 @@ private final class DifferentialHarness {
         return try Name(wire: octets + [0])
     }
 
-    /// Query without EDNS and special flags.
     func plain(_ name: [UInt8], _ type: UInt16) -> [UInt8] {
         [UInt8(random.below(256)), UInt8(random.below(256)), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
             + name + [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
     }
 
-    /// Reply of a worker; nil if the worker has none.
     func worker(_ query: [UInt8], now: Instant) -> [UInt8]? {
         buffer.replaceSubrange(0..<query.count, with: query)
         let clientContext = ClientContext(transport: .udp, address: .loopback4, isAllowed: true)
@@ -124,13 +118,12 @@ private final class DifferentialHarness {
         }.map { Array(buffer[..<$0]) }
     }
 
-    /// Query; true if the program must answer from its copy.
+    /// Returns a query; `isPlain` if the program must answer.
     func query() throws -> (octets: [UInt8], isPlain: Bool) {
         var (name, type) = known[random.below(known.count)]
         if random.once(in: 16) { type = UInt16(random.below(80)) }
         if random.once(in: 16) { name = try self.name().octets }
         for index in name.indices where random.once(in: 3) {
-            // Changes case, or other octets to another name.
             if 0x61...0x7A ~= name[index] { name[index] ^= 0x20 }
         }
         var query = plain(name, type)
@@ -160,7 +153,6 @@ private final class DifferentialHarness {
 }
 
 extension [UInt8] {
-    /// Query with an OPT record.
     fileprivate func withOPT(size: Int, dnssecOK: Bool) -> [UInt8] {
         var query = self
         query[11] = 1
@@ -198,7 +190,6 @@ struct DifferentialTests {
             try #require(reply == expected)
         }
         #expect(answered > 30_000, "\(answered)")
-        // Every answer was counted.
         var counted: UInt64 = 0
         var position: Int? = 0
         while let start = position {
@@ -232,9 +223,7 @@ struct DifferentialTests {
             let frame = Frame(octets)
             guard let reply = try world.check(frame, octets, isPlain: false) else { continue }
             answered += 1
-            // Only local DNS over UDP gets an answer.
             let asked = try #require(frame)
-            // A wrong checksum stays wrong.
             #expect(reply.isIntact == asked.isIntact)
             #expect(reply.payload.count > 12 && asked.destinationPort == 53)
             #expect(asked.destination == ours || asked.destination == .loopback4)
@@ -245,7 +234,6 @@ struct DifferentialTests {
 }
 
 extension DifferentialHarness {
-    /// Compares the program's result with a worker's reply; returns the reply.
     fileprivate func check(_ frame: Frame?, _ octets: [UInt8], isPlain: Bool) throws -> Frame? {
         let earliest = Instant.now
         let outcome = try kernel.outcome(of: octets)
@@ -254,7 +242,7 @@ extension DifferentialHarness {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil
             }
-            // Otherwise the test proves nothing: plain queries for copied answers get a reply.
+            // Plain queries for copied answers must get a reply.
             let isWhole = reply.count > 3 && reply[2] & 0x02 == 0
             try #require(
                 !isWhole || !hasCopy(frame.payload),
@@ -272,7 +260,6 @@ extension DifferentialHarness {
         return reply
     }
 
-    /// Returns true if the kernel has the answer.
     private func hasCopy(_ query: [UInt8]) -> Bool {
         guard let facts = try? QueryFacts(checking: query.rawSpan), facts.recordClass == .in
         else { return false }

@@ -5,7 +5,7 @@ import DNSWire
 import Glibc
 import Testing
 
-/// Reproducible random numbers (SplitMix64).
+/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,12 +21,10 @@ struct Seeded: RandomNumberGenerator {
 
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// True with a probability of 1 in `times`.
     mutating func once(in times: Int) -> Bool { below(times) == 0 }
 }
 
 enum Kernel {
-    /// Reason why the program cannot be loaded.
     static let objection: AccelerationError? = {
         do throws(AccelerationError) {
             _ = try KernelAnswers(entries: 1, origin: .now, seed: 1)
@@ -39,7 +37,6 @@ enum Kernel {
     static var runsPrograms: Bool { objection == nil }
 }
 
-/// Ethernet frame with a UDP datagram, as on loopback.
 struct Frame: Equatable {
     var source: IPAddress
     var destination: IPAddress
@@ -50,10 +47,9 @@ struct Frame: Equatable {
     /// UDP checksums are optional over IPv4.
     var isChecked = true
 
-    /// True for a correct IPv4 header checksum.
     var isIntact = true
 
-    /// Frame with the pseudo-header sum as checksum, as on loopback.
+    /// With the pseudo-header sum as checksum, as on loopback.
     var octets: [UInt8] {
         let count = 8 + payload.count
         var sum = Self.sum(source.octets + destination.octets) + 17 + UInt64(count)
@@ -75,7 +71,6 @@ struct Frame: Equatable {
         return octets + Self.octets(count) + Self.octets(Int(sum)) + payload
     }
 
-    /// Parses the form that `octets` writes, with any IPv4 header checksum.
     init?(_ octets: [UInt8]) {
         guard octets.count >= 42 else { return nil }
         let number = { Int(octets[$0]) << 8 | Int(octets[$0 + 1]) }
@@ -157,7 +152,7 @@ extension IPAddress {
 }
 
 extension Instant {
-    /// Kernel's CLOCK_BOOTTIME, with which the BPF program ages answers.
+    /// CLOCK_BOOTTIME, with which the BPF program ages answers.
     static var now: Self {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

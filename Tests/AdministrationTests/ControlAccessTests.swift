@@ -15,7 +15,7 @@ struct ControlAccessTests {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
     }
 
-    @Test("mode 0660 trusts every peer; mode 0666 trusts root, the owner and the group only")
+    @Test("mode 0660 trusts every peer; 0666 trusts root, owner and group")
     func rule() {
         let closed = ControlAccess(mode: 0o660, group: 50, owner: 100)
         #expect(closed.mayChange(peer(uid: 1000, gid: 1000)))
@@ -29,7 +29,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "an untrusted peer may read, but not change anything",
+        "an untrusted peer may only read",
         arguments: [
             (#"{"method":"io.httpdnsd.Control.Status"}"#, true),
             (#"{"method":"io.httpdnsd.Control.Stats"}"#, true),
@@ -75,7 +75,7 @@ struct ControlAccessTests {
         }
     }
 
-    @Test("an untrusted peer may neither dump the cache nor watch queries")
+    @Test("an untrusted peer may not dump the cache or watch queries")
     @ServiceLoop
     func untrustedPeerStreams() async throws {
         let dispatcher = ControlDispatcher(
@@ -123,7 +123,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: name, in: text) == number)
     }
 
-    @Test("a group may be a number, and without a file there is no group")
+    @Test("a group may be a number; without a file there is no group")
     func numbers() {
         #expect(GroupFile.number(of: "123", path: "/nowhere") == 123)
         #expect(GroupFile.number(of: "12a", path: "/nowhere") == nil)
@@ -131,7 +131,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: "", path: "/nowhere") == nil)
     }
 
-    @Test("the socket has the mode and group of the settings")
+    @Test("the socket has the configured mode and group")
     @ServiceLoop
     func file() async throws {
         let folder = try temporaryFolder()
@@ -153,7 +153,7 @@ struct ControlAccessTests {
         #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
     }
 
-    @Test("a missing group causes a warning, and the socket keeps the daemon's group")
+    @Test("without the configured group the daemon's group stays")
     @ServiceLoop
     func missingGroup() async throws {
         let folder = try temporaryFolder()

@@ -47,7 +47,7 @@ struct ControlDispatcherTests {
         #expect(dispatcher.checks.jobs == calls.count)
     }
 
-    @Test("a peer that disconnects before its reply is not logged as a failure")
+    @Test("a peer that disconnects before its reply is no failure")
     @ServiceLoop
     func vanishedPeer() async throws {
         let log = LogRecorder()
@@ -66,7 +66,7 @@ struct ControlDispatcherTests {
         #expect(log.all.isEmpty)
     }
 
-    @Test("the log limit applies to refused connections and failed calls")
+    @Test("refused connections and failed calls have a log limit")
     @ServiceLoop
     func limitedLines() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])
@@ -85,14 +85,13 @@ struct ControlDispatcherTests {
             while live.server.clients > 0 { await Task.yield() }
         }
         await live.stop()
-        // `LogLimiter` limits lines with fields.
         let found = lines.withLock(\.self)
         #expect(found.count { $0.message.contains("refusing a connection") } == 2)
         #expect(found.count { $0.message.contains("Stats failed") } == 2)
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    @Test("the log limit applies to pausing and resuming")
+    @Test("pausing and resuming have a log limit")
     @ServiceLoop
     func limitedPauses() async throws {
         let lines = Lock<[(message: String, fields: Int)]>([])
@@ -110,7 +109,6 @@ struct ControlDispatcherTests {
         #expect(found.allSatisfy { $0.fields > 0 })
     }
 
-    /// Log handler that records the lines of level notice and above, and the number of their fields.
     private struct FieldRecorder: LogHandler {
         let lines: Lock<[(message: String, fields: Int)]>
         var metadata: Logger.Metadata = [:]

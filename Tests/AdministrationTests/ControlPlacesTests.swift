@@ -81,7 +81,6 @@ struct ControlPlacesTests {
             #expect(reply.continues)
             watching.append(client)
         }
-        // Further streams are rejected, and their connections are closed.
         for _ in 0..<16 {
             let other = try await live.client()
             let refused = try #require(try await other.ask(watch))
@@ -91,7 +90,6 @@ struct ControlPlacesTests {
         let version = #"{"method":"io.httpdnsd.Control.Version"}"#
         let other = try await live.client()
         #expect(try await other.ask(version)?.error == nil)
-        // The end of a stream frees its slot.
         let gone = Waiter()
         live.server.onDismissal = { gone.resume(.ready) }
         watching[0].connection.close()

@@ -53,7 +53,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("names and entries arrive one by one, followed by an empty last reply")
+    @Test("names and entries arrive one by one")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()
@@ -78,7 +78,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call with `more` gets replies until its client disconnects")
+    @Test("`more` gets replies until the client disconnects")
     @ServiceLoop
     func stream() async throws {
         let live = try await LiveServer.start()
@@ -93,7 +93,6 @@ struct ControlServerTests {
             #expect(try reply.results(as: StatsReply.self).sinceSeconds == second)
         }
         #expect(live.server.clients == 1)
-        // After a half-close, the client still gets replies.
         try client.connection.shutdownWrite()
         let other = try await live.client()
         _ = try await other.ask(call("Status"))
@@ -108,7 +107,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "an invalid call gets an error, and the connection continues",
+        "an invalid call does not end the connection",
         arguments: [
             (#"{"method":"io.httpdnsd.Control.Dance"}"#, "org.varlink.service.MethodNotFound"),
             (#"{"method":"org.example.Status"}"#, "org.varlink.service.InterfaceNotFound"),
@@ -216,7 +215,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a reply of 8 MiB arrives complete, and one beyond the limit is an error")
+    @Test("a reply of 8 MiB is complete; a longer one is an error")
     @ServiceLoop
     func large() async throws {
         let lookup =
@@ -232,7 +231,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("pipelined calls are answered in order, and oneway calls without a reply")
+    @Test("pipelined calls are answered in order; oneway calls get no reply")
     @ServiceLoop
     func pipelined() async throws {
         let live = try await LiveServer.start()
@@ -265,7 +264,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "an invalid message ends the connection after the replies to earlier calls",
+        "an invalid message ends the connection after earlier replies",
         arguments: ["nonsense\0", "[]\0", "\0", "{}\0", "too long"]
     )
     @ServiceLoop
@@ -310,7 +309,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client that does not read its reply is disconnected, and others are served meanwhile")
+    @Test("a client that does not read is disconnected")
     @ServiceLoop
     func stuck() async throws {
         var limits = LiveServer.timeless
@@ -329,7 +328,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("clients beyond the limit are rejected until another one leaves")
+    @Test("clients beyond the limit are rejected until one leaves")
     @ServiceLoop
     func tooMany() async throws {
         var limits = LiveServer.timeless
@@ -346,7 +345,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("the server's end disconnects the clients and removes the socket file")
+    @Test("a stopped server disconnects clients and removes the socket")
     @ServiceLoop
     func end() async throws {
         let live = try await LiveServer.start()

@@ -11,7 +11,6 @@ import TestWorld
 struct FixedHandler: ControlHandling {
     var counters = Samples.stats
 
-    /// Record of `large.example.com`.
     var largeOctets = 8 << 20
 
     var onCheck: @ServiceLoop () async -> Void = {}
@@ -32,7 +31,6 @@ struct FixedHandler: ControlHandling {
             reply.sinceSeconds = second
             try await send(reply)
         }
-        // No further reply during the test.
         try await Clocks.system.sleep(Clock.now + .day)
     }
 
@@ -163,7 +161,6 @@ struct FixedHandler: ControlHandling {
     func version() async throws(MethodError) -> VersionReply { Samples.version }
 }
 
-/// Control server on a real socket, on the service loop.
 @ServiceLoop
 final class LiveServer {
     private let folder: String
@@ -174,10 +171,9 @@ final class LiveServer {
 
     let queue = ManagementQueue()
 
-    /// Returns the error that ended the server.
     let task: Task<SocketError?, Never>
 
-    /// Very long timeouts: a slow machine does not change results.
+    /// For slow machines.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
@@ -239,7 +235,6 @@ final class LiveServer {
 final class LiveClient {
     let connection: StreamConnection
 
-    /// Received octets, not read yet.
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
     init(_ connection: StreamConnection) { self.connection = connection }
@@ -248,7 +243,6 @@ final class LiveClient {
         try await connection.write(Array(text.utf8), deadline: nil)
     }
 
-    /// Nil if the server has disconnected.
     func receive() async throws -> Reply? {
         while true {
             if let message = try decoder.next() { return try Reply(message: message) }
@@ -258,7 +252,6 @@ final class LiveClient {
         }
     }
 
-    /// Empty if the server has disconnected or reset the connection.
     private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
         do throws(SocketError) {
             return try await connection.read(upTo: decoder.room, deadline: nil)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Share of management work", .timeLimit(.minutes(5)))
 struct ManagementQueueTests {
-    @Test("one job runs at a time, in order of arrival, each after a pause")
+    @Test("one job runs at a time, in order, with pauses")
     @ServiceLoop
     func order() async {
         let clock = TestClock()
@@ -27,7 +27,7 @@ struct ManagementQueueTests {
         #expect(done == [0, 1, 2])
     }
 
-    @Test("root goes first, and the other users take turns")
+    @Test("root goes first; other users take turns")
     @ServiceLoop
     func users() async {
         let clock = TestClock()
@@ -46,7 +46,7 @@ struct ManagementQueueTests {
         #expect(done == [0, 0, 1, 2, 3, 1, 2, 1])
     }
 
-    @Test("work beside the loop does not run on its thread")
+    @Test("background work runs on another thread")
     @ServiceLoop
     func beside() async {
         let isOnLoop = await ServiceLoop.task {
@@ -55,7 +55,7 @@ struct ManagementQueueTests {
         #expect(!isOnLoop)
     }
 
-    @Test("requests that wait share one scrape, which begins after them")
+    @Test("waiting requests share one later scrape")
     @ServiceLoop
     func scrapes() async {
         let clock = TestClock()
@@ -68,7 +68,6 @@ struct ManagementQueueTests {
         let requests = (0..<20).map { _ in
             ServiceLoop.task { await renderer.body(.prometheus) }
         }
-        // The requests are queued before this task continues.
         for _ in 0..<4 { await Task.yield() }
         #expect(scrapes == 1)
         clock.advance(by: 1)
@@ -86,7 +85,6 @@ struct ManagementQueueTests {
             try await client.send(#"{"method":"io.httpdnsd.Control.Stats"}"# + "\0")
         }
         for client in [first, second] { #expect(try await client.receive()?.error == nil) }
-        // Two jobs for each call: reading, and making the reply.
         #expect(queue.jobs == 4)
         await live.stop()
     }

@@ -11,7 +11,6 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsReportTests {
-    /// Gives each counter a different number.
     private static func stats() throws -> (stats: StatsReply, numbers: [String: Int]) {
         var sample = StatsReply(sinceSeconds: 0)
         sample.acceleration = AccelerationStatus(state: .on)
@@ -32,7 +31,6 @@ struct MetricsReportTests {
         upstream.failures = ["timeout": 0]
         sample.upstreams = [upstream]
         var numbers: [String: Int] = [:]
-        /// Assigns numbers to the leaves of a value.
         func number(_ value: Any, _ path: String) -> Any {
             switch value {
             case let table as [String: Any]:
@@ -62,7 +60,7 @@ struct MetricsReportTests {
         #expect(numbers.count > 50)
         // Queries and latencies have finer labels; the time until midnight has no metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
-        // Aliases of numbers that have a sample under their earlier name.
+        // Aliases of earlier names.
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers
         where !aliases.contains(where: path.hasSuffix) && !others.contains(where: path.hasPrefix)
@@ -91,7 +89,7 @@ struct MetricsReportTests {
         #expect(cells.filter { $0.hasSuffix(" 0") }.count == 143)
     }
 
-    @Test("buckets are cumulative with exact bounds, and the sum is approximate")
+    @Test("buckets have exact bounds; the sum is approximate")
     func buckets() throws {
         let histogram = LatencyHistogram()
         let times: [Int64] = [3, 4, 127, 128, 1023, 1024, 8_388_607, 8_388_608, 20_000_000]

@@ -9,13 +9,12 @@ import Testing
 @testable import Administration
 @testable import Frontend
 
-@Suite("A line a query")
+@Suite("Query log")
 struct QueryLogTests {
     private let hours = TestClock()
     private let diary = LogRecorder()
     private let recent = RecentQueries()
 
-    /// Records queries as an answering thread does.
     private func note(_ count: Int) throws {
         let name = Array(try Name("www.example.com").octets)
         for number in 0..<count {
@@ -47,7 +46,7 @@ struct QueryLogTests {
         return log
     }
 
-    @Test("the log starts with the next query and ends with the last recorded one")
+    @Test("the log has all queries while it is enabled")
     @ServiceLoop
     func ends() async throws {
         try note(1)
@@ -66,7 +65,7 @@ struct QueryLogTests {
         #expect(diary.all.count == 3)
     }
 
-    @Test("queries that exceed a batch or were overwritten are counted and reported")
+    @Test("lost queries are counted and reported")
     @ServiceLoop
     func tooMany() async throws {
         let log = log()
@@ -84,7 +83,7 @@ struct QueryLogTests {
         #expect(log.missed == 3 + UInt64(RecordRing.capacity + 5 - RecentReader.mostEvents))
     }
 
-    @Test("the log is flushed periodically while it is enabled")
+    @Test("an enabled log is flushed periodically")
     @ServiceLoop
     func looks() async throws {
         let log = log()

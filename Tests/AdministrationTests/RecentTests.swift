@@ -57,7 +57,7 @@ struct RecentTests {
         )
     }
 
-    @Test("all records are returned, with names of any length")
+    @Test("records are returned with names of any length")
     @ServiceLoop
     func whole() throws {
         let labels = ["a", "bc", "def.gh", "1234567", "12345678", "123456789"]
@@ -83,7 +83,7 @@ struct RecentTests {
         }
     }
 
-    @Test("a name that exceeds a record has its first labels and is marked as truncated")
+    @Test("a name that exceeds a record is truncated")
     @ServiceLoop
     func longName() throws {
         let label = String(repeating: "x", count: 50)
@@ -126,7 +126,7 @@ struct RecentTests {
     }
 
     @Test(
-        "a filter that matches no possible query is refused with the valid values",
+        "an impossible filter is refused with the valid values",
         arguments: [
             (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; valid: noerror, nodata, nxdomain,"),
             (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),
@@ -143,7 +143,7 @@ struct RecentTests {
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test("beyond the limit the oldest queries are returned, and the rest counted")
+    @Test("beyond the limit the latest queries are omitted and counted")
     @ServiceLoop
     func most() throws {
         let records = try (0..<10).map { number in
@@ -184,7 +184,7 @@ struct RecentTests {
         #expect(slow.entries.map(\.tookUs) == [900, 700] && slow.total == 6)
     }
 
-    @Test("a reader continues where it stopped, and reads a new ring from its start")
+    @Test("a reader continues where it stopped")
     @ServiceLoop
     func reader() throws {
         let (old, new) = (RecentQueries(), RecentQueries())

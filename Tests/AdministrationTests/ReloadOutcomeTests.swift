@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Result of a reload")
 struct ReloadOutcomeTests {
-    @Test("a reload reports that credentials keep their values, unless one has changed")
+    @Test("a reload reports that credentials keep their values")
     func credentialNote() throws {
         var outcome = ReloadOutcome(usesCredentials: true)
         #expect(outcome.notes.count == 1 && outcome.notes[0].contains("systemctl restart httpdnsd"))

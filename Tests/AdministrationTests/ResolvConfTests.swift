@@ -23,7 +23,7 @@ struct ResolvConfTests {
         return ResolvConf(pointingAt: [listener], root: root.path)
     }
 
-    @Test("a file with the daemon's address is correct, one with another server is not")
+    @Test("the only server must be the daemon")
     func plain() throws {
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
         #expect(here == ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"]))
@@ -32,7 +32,7 @@ struct ResolvConfTests {
         #expect(try found([:]) == ResolvConf())
     }
 
-    @Test("systemd-resolved is correct only if its first server is the daemon")
+    @Test("systemd-resolved must have the daemon as its first server")
     func resolved() throws {
         let stub = ["etc/resolv.conf": "nameserver 127.0.0.53\noptions edns0 trust-ad\n"]
         let uplinks = "run/systemd/resolve/resolv.conf"

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Foreign Varlink clients", .timeLimit(.minutes(15)))
 struct VarlinkClientTests {
-    /// A Varlink client in Python with expectations about the daemon.
     static let script = """
         import json, socket, sys
         peer = socket.socket(socket.AF_UNIX)
@@ -47,7 +46,7 @@ struct VarlinkClientTests {
         print("ok")
         """
 
-    @Test("twenty lines of Python can call the interface's methods")
+    @Test("twenty lines of Python can call the methods")
     func python() async throws {
         let live = try await LiveServer.start()
         let program = try await run("/usr/bin/env", ["python3", "-c", Self.script, live.path])

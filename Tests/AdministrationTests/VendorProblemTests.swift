@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Problems of vendors in status")
 struct VendorProblemTests {
-    /// The first of two servers does not respond.
     private static func vendor(_ state: HealthStatus, second: HealthStatus) -> VendorStatus {
         var vendor = VendorStatus(name: "t", kind: "tencent", channel: "https")
         var first = VendorServer(address: "192.0.2.1", current: true)
@@ -19,7 +18,7 @@ struct VendorProblemTests {
         return vendor
     }
 
-    @Test("a vendor with a working server is not called unresponsive")
+    @Test("a vendor with a working server is not unresponsive")
     func degraded() {
         #expect(
             Self.vendor(.degraded, second: .up).problem

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from kernel acceleration over loopback, in a network namespace.
 
-`accelerated` is the daemon with `accelerate`, `httpdnsd` the same without. The client's processor time is reported too,
-because the kernel's answers are charged to the client's system call. Needs root and Linux 6.6.
+`accelerated` is the daemon with `accelerate`, `httpdnsd` the same without. The kernel charges its answers to the
+client's system call, so the client's processor time is reported too. Needs root and Linux 6.6.
 """
 import concurrent.futures
 import ctypes
@@ -17,12 +17,11 @@ import tables
 NAME = "accelerate"
 SERVERS = ["accelerated", "httpdnsd", "unbound", "dnsdist", "dnsmasq"]
 
-# Fewer names than the kernel's capacity.
+# Below the kernel's capacity.
 NAMES = 1000
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser, SERVERS)
     parser.add_argument(
@@ -34,7 +33,7 @@ def add_options(parser):
 
 
 def enter_namespace():
-    """Moves this process and its children to a network namespace without other traffic."""
+    """Moves this process to a network namespace without other traffic."""
     CLONE_NEWNET = 0x40000000
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
         raise harness.Failure(f"no namespace: {os.strerror(ctypes.get_errno())}")
@@ -42,7 +41,6 @@ def enter_namespace():
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     enter_namespace()
     world = peers.Peers(bench, options)
     everybody = list(world.servers)

@@ -29,11 +29,10 @@ COMMANDS = [
 
 def main(root):
     """Runs a command; returns 0 if its targets are met, 1 if not, 2 if it could not be run."""
-    # `--all` is an alias of `all`.
     arguments = ["all" if word == "--all" else word for word in sys.argv[1:]]
     options = parser().parse_args(arguments)
 
-    # Ends all started programs, as an exception does.
+    # As an exception does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if options.module is everything:
@@ -62,7 +61,6 @@ def main(root):
 
 
 def parser():
-    """Returns the parser of all commands."""
     made = argparse.ArgumentParser(
         prog="scripts/bench",
         description="Measures the release build against real peers on loopback. A table in "

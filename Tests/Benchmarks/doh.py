@@ -2,8 +2,7 @@
 """Cost of a miss that an upstream answers over HTTPS (RFC 8484).
 
 Distinct uncached names, 100 in flight; the upstream is dnsdist, which synthesizes every answer. The peers are dnsdist
-as a DNS over HTTPS client (HTTP/2), and smartdns (HTTP/1.1, without checking the certificate here). Debian 12 has no
-package of https_dns_proxy.
+(HTTP/2) and smartdns (HTTP/1.1, without checking the certificate here).
 """
 import forward
 import harness
@@ -15,15 +14,12 @@ HOST = "doh.example.net"
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser, ["httpdnsd", "dnsdist", "smartdns"])
     forward.add_name_options(parser)
 
 
 class Encrypted(peers.Peers):
-    """An HTTPS upstream and its clients."""
-
     def nsd(self, cpu=None):
         """Starts dnsdist in place of nsd, which does not support HTTPS."""
         self.authorities, chain, key = self.bench.certificates(f"DNS:{HOST}")
@@ -41,7 +37,6 @@ addAction(AllRule(), SpoofAction({{'192.0.2.1', '2001:db8::1'}}, {{ttl=86400}}))
         return self.bench.serve(command, port, peers.question(peers.READY), cpu)
 
     def httpdnsd(self, cpu, **_):
-        """The daemon with an upstream over HTTPS."""
         return self.bench.daemon(f"""
 workers: 1
 upstreams:
@@ -52,7 +47,6 @@ cache: {{size: 512MiB, snapshot: off}}
 """, cpu)
 
     def dnsdist(self, cpu, **_):
-        """dnsdist with an upstream over HTTPS."""
         return super().dnsdist(cpu, upstream=(
             f"{{address='127.0.0.1:{self.port}', tls='openssl', subjectName='{HOST}', "
             f"dohPath='/dns-query', validateCertificates=true, caStore='{self.authorities}', "
@@ -60,7 +54,6 @@ cache: {{size: 512MiB, snapshot: off}}
         ))
 
     def smartdns(self, cpu, **_):
-        """smartdns with an upstream over HTTPS."""
         return super().smartdns(cpu, upstream=(
             f"server-https https://127.0.0.1:{self.port}/dns-query -host-name {HOST} "
             f"-http-host {HOST} -no-check-certificate"
@@ -68,6 +61,5 @@ cache: {{size: 512MiB, snapshot: off}}
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = Encrypted(bench, options)
     return forward.measure(bench, options, world, "miss, DNS over HTTPS", "HTTPS", NAME)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs all benchmarks and writes their figures to one table.
 
-Takes some 20 minutes on an idle machine; each benchmark has fewer rounds here than alone. A failing benchmark is left
-out of the table, and the exit status is 2.
+Takes some 20 minutes on an idle machine; each benchmark has fewer rounds than alone. A failing benchmark is left out of
+the table, and the exit status is 2.
 """
 import argparse
 import time
@@ -10,7 +10,6 @@ import time
 import harness
 import tables
 
-# Lower values than in a single benchmark.
 SHORTER = {
     "hits": ["--rounds", "3"],
     "latency": ["--rounds", "3"],
@@ -31,7 +30,6 @@ HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
 
 
 def add_options(parser, modules):
-    """Adds the options of this command; the others are those of all benchmarks."""
     names = ",".join(module.NAME for module in modules)
     parser.add_argument("--only", default=names, metavar="NAME,...", help=f"of {names}")
     parser.add_argument("--rounds", type=int, help="of each benchmark (default 3, mostly)")
@@ -77,7 +75,6 @@ def run(root, options, modules):
 
 
 def markdown(result):
-    """Returns one table of all results."""
     if not result["results"]:
         return "Nothing was measured."
     rows = [line for each in result["results"] for line in each["rows"]]

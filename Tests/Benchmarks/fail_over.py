@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effects on clients when servers of a vendor fail and recover.
 
-A vendor has three servers: the first accepts requests without answering, the second refuses connections, the third is
-healthy. Uncached names are queried at a fixed rate, and each query is timed from its due time. Only a vendor's answer
-counts, as there is no fallback. Then the failed servers recover, and queries continue until the first server has
-answered for a while. Each server has its own address for every name, so that the answers identify the server.
+A vendor has three servers: the first is silent, the second refuses connections, the third is healthy. Uncached names
+are queried at a fixed rate, and each query is timed from its due time. There is no fallback. Then the failed servers
+recover. Each server has its own address for every name, so that the answers identify the server.
 """
 import subprocess
 import time
@@ -14,12 +13,11 @@ import tables
 
 NAME = "fail-over"
 
-# Addresses of the servers; their answers have the same last octet.
+# The answers have the same last octet.
 SERVERS = [11, 12, 13]
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     parser.add_argument("--names", type=int, default=1_000, help="with dead servers (default 1000)")
     parser.add_argument("--rate", type=float, default=100, help="names a second (default 100)")
     parser.add_argument("--rounds", type=int, default=3, help="each from the start (default 3)")
@@ -35,7 +33,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     rounds = [one_round(bench, options, number) for number in range(options.rounds)]
     result = {
         "benchmark": NAME,
@@ -82,7 +79,7 @@ def one_round(bench, options, number):
     kind = (
         f"kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}"
         if options.batch
-        # One name per call: the time of a name is that of its call.
+        # One name per call.
         else f"kind: baidu, account: 107080, secret: {{file: {token}}}, scheme: http"
     )
     more = "".join(
@@ -103,7 +100,7 @@ upstreams: []
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
 
-    # The second server recovers first: it is not primary and delays no query.
+    # The second server recovers first: it is not primary.
     second = bench.emulator(addresses[1], zones[1])
     clear(bench, silent)
     came_back = time.monotonic()
@@ -123,7 +120,7 @@ upstreams: []
     first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
     last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
     phases = lines(bench.path("dead.txt"))
-    # A probe of the first server delays one name; many fast ones follow the switch.
+    # A probe of the first server delays one name.
     switched = next(
         (
             line["due_s"] for index, line in enumerate(phases)
@@ -158,7 +155,6 @@ def summary(figure):
 
 
 def lines(path):
-    """Returns the result of each query, in order of due time."""
     with open(path, encoding="ascii") as file:
         rows = [line.split() for line in file]
     return [
@@ -173,7 +169,6 @@ def lines(path):
 
 
 def clear(bench, emulator):
-    """Ends the faults of a server."""
     done = subprocess.run(
         ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "10",
          "--header", "Content-Type: text/plain", "--data-binary", "",
@@ -186,7 +181,6 @@ def clear(bench, emulator):
 
 
 def markdown(result):
-    """Returns the table."""
     def seconds(value):
         return "never" if value is None else f"{value:.1f}"
 

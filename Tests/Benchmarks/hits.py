@@ -2,7 +2,7 @@
 """Cost of an answer from the cache over UDP, at saturation.
 
 A generator keeps 192 queries in flight over 16 sockets: more than any server can answer. All caches are filled first.
-The C floor has no cache and returns every query.
+The C floor returns every query.
 """
 import measuring
 import peers
@@ -11,7 +11,7 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Microseconds of the authority per query that show queries of the server to it.
+# Microseconds of the authority per query that reveal cache misses.
 ASKING = 0.2
 
 # Arguments of `load`, and whether the floor's answers are valid.
@@ -26,7 +26,6 @@ VARIANTS = {
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser)
     parser.add_argument(
@@ -42,7 +41,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options)
     rows, rounds, wrong, asking = [], {}, 0, []
 
@@ -92,7 +90,6 @@ def run(bench, options):
 
 
 def one(bench, world, title, options, names, words):
-    """Runs one round of one server."""
     server = world.servers[title]
     command = world.client(server, "-n", names, "-s", options.seconds, *words)
     figure = measuring.watched(

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Latency of an answer from the cache: one client, a fixed rate, and getaddrinfo().
 
-*One at a time*: a client that never sleeps sends a query, waits, and sends the next. *At a rate*: queries are sent at
-their due times independent of the replies, and timed from then. The generator never sleeps, so that the wake-up of the
-server is measured and not that of the client.
+*One at a time*: a client sends a query, waits, and sends the next. *At a rate*: queries are sent at their due times,
+and timed from then. The generator never sleeps, so that only the server's wake-up is measured.
 """
 import measuring
 import peers
@@ -13,7 +12,6 @@ NAME = "latency"
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser)
     parser.add_argument(
@@ -25,7 +23,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options)
     for title, server in world.servers.items():
         if title != "floor":

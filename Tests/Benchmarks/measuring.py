@@ -8,7 +8,7 @@ from harness import say
 
 
 def busy():
-    """Returns the processor time of the whole machine so far in microseconds."""
+    """Returns the machine's processor time so far in microseconds."""
     with open("/proc/stat", encoding="ascii") as file:
         words = list(map(int, file.readline().split()[1:9]))
     # Without idle and iowait.
@@ -16,13 +16,13 @@ def busy():
 
 
 def children():
-    """Returns the processor time of ended child processes so far in microseconds."""
+    """Returns the processor time of ended children in microseconds."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (usage.ru_utime + usage.ru_stime) * 1e6
 
 
 def watched(body, **programs):
-    """Runs a client; adds the processor time of the client, the programs and other processes to its figures."""
+    """Runs a client; adds processor times to its figures."""
     def cpu():
         return {name: program.cpu() if program else 0 for name, program in programs.items()}
 
@@ -36,10 +36,7 @@ def watched(body, **programs):
 
 
 def quietest(options, attempt):
-    """Calls `attempt` until other processes use little time, and returns the best figures.
-
-    The argument of `attempt` is the number of the try, from 0.
-    """
+    """Calls `attempt(number)` until other processes use little time; returns the best figures."""
     figures = []
     for number in range(options.repeat + 1):
         figures.append(attempt(number))
@@ -49,7 +46,7 @@ def quietest(options, attempt):
 
 
 def in_turn(options, what, titles, measure):
-    """Measures each of `titles` once in every round, A B C A B C, so that conditions are the same for all."""
+    """Measures each of `titles` once in every round: A B C A B C."""
     figures = {title: [] for title in titles}
     for number in range(options.rounds):
         for title in titles:
@@ -59,7 +56,6 @@ def in_turn(options, what, titles, measure):
 
 
 def add_round_options(parser, rounds=5, seconds=1.0):
-    """Adds the options of benchmarks with rounds."""
     parser.add_argument(
         "--rounds", type=int, default=rounds, help=f"of each (default {rounds})"
     )
@@ -75,7 +71,6 @@ def add_round_options(parser, rounds=5, seconds=1.0):
 
 
 def add_quiet_options(parser):
-    """Adds the options for repeating a round."""
     parser.add_argument(
         "--quiet",
         type=float,

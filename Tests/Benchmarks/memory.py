@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of answers, and adherence to the cache size.
 
-Resident memory as the kernel counts it, of all processes of a server: after the start, with 200,000 answers (100,000
-names, both families), and while the names of one family grow from 1,000 to a million. Then a daemon with a small cache
-is queried for more names than it can hold.
+Resident memory of all processes of a server: after the start, with 200,000 answers (100,000 names, both families), and
+while the names of one family grow from 1,000 to a million. Then a daemon with a small cache is queried for more names
+than it can hold.
 """
 import harness
 import peers
@@ -12,12 +12,11 @@ import tables
 NAME = "memory"
 NAMES, MOST, SMALL, FLOOD = 100_000, 1_000_000, 16 << 20, 300_000
 
-# Octets that a daemon may use above its cache size: the miss path returns memory to the allocator only.
+# Octets above the cache size: the miss path returns memory to the allocator only.
 BEYOND = 12 << 20
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     peers.add_options(parser, ["httpdnsd", "unbound", "dnsdist", "dnsmasq", "smartdns"])
     parser.add_argument(
         "--most", type=int, default=MOST, help="names at the end (default 1000000)"
@@ -29,7 +28,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options, [])
     figures = {
         title: [one(world, title, options) for _ in range(options.rounds)]
@@ -102,5 +100,4 @@ def small(world):
 
 
 def mib(octets):
-    """Returns octets in MiB."""
     return octets / (1 << 20)

@@ -2,13 +2,12 @@
 """Cost of single operations: time, instructions in user space, allocations.
 
 Operations run in their own program (`Micro`), twice with different counts; the difference excludes the initialization.
-callgrind counts instructions, also those of the daemon (all threads): for a cached answer over UDP to a client with one
-query in flight, and to a client with 32, which a worker processes as a batch; and for a name that an upstream answers
-over plain UDP.
+callgrind also counts the daemon's instructions (all threads): for a cached answer over UDP to clients with one query
+and with 32 queries in flight, and for a name that an upstream answers over plain UDP.
 
-Instruction counts do not depend on the load of the machine. `--check` compares them with `instructions.json` and fails
-if one differs by more than 2 % (8 % for a miss), or if the hot path allocates; `--update` writes that file. Instruction
-counts depend on the compiler and the C library, so the file names their versions.
+`--check` compares instruction counts with `instructions.json` and fails if one differs by more than 2 % (8 % for a
+miss), or if the hot path allocates; `--update` writes that file. The counts depend on the compiler and the C library,
+so the file names their versions.
 """
 import glob
 import json
@@ -23,17 +22,16 @@ import tables
 
 NAME = "micro"
 
-# Permitted differences from the committed counts; misses vary with the timing of threads.
+# Permitted differences; misses vary with the timing of threads.
 TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.08}
 
-# Operations that must not allocate.
 HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]
 OPERATIONS = [*HOT, "build", "read", "decompress", "store"]
 
-# Preparation is too slow under callgrind; an answer costs as much as in `hit`.
+# Preparation is too slow under callgrind.
 UNCOUNTED = ["hit-many"]
 
-# Arguments of `load` for warming up and measuring; MISS is for an upstream over plain UDP.
+# Arguments of `load` for warming up and measuring.
 HIT, MISS = ["-n", "100", "-s", "4"], ["-1", "-n", "4000", "-s", "60", "-x", ".miss.example"]
 DAEMON = {
     "daemon, hits one at a time": ([*HIT, "-w", "1"], [*HIT, "-w", "1"]),
@@ -47,7 +45,6 @@ COUNTS = (3200, 12_800)
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     parser.add_argument("--rounds", type=int, default=5, help="for times (default 5)")
     measuring.add_quiet_options(parser)
     parser.add_argument("--cpu", default="0", help="for all (default 0)")
@@ -64,7 +61,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     program = plain(bench, bench.micro())
     operations = [name for name in options.operations.split(",") if name]
     instructions, allocations = {}, {}
@@ -118,14 +114,13 @@ def difference(measure):
 
 
 def plain(bench, program):
-    """Returns a copy of a program without line tables, which valgrind 3.19 cannot read."""
+    """Valgrind 3.19 cannot read line tables, so returns a copy without them."""
     made = bench.path(os.path.basename(program))
     subprocess.run(["strip", "--strip-debug", "-o", made, program], check=True)
     return made
 
 
 def callgrind(program, name, count):
-    """Returns the instructions of a run."""
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, name, str(count)],
         capture_output=True,
@@ -138,7 +133,6 @@ def callgrind(program, name, count):
 
 
 def mallocs(bench, program, name, count):
-    """Returns the allocations of a run."""
     library = bench.tool("mallocs", "-shared", "-fPIC")
     file = bench.path("mallocs.txt")
     subprocess.run(
@@ -154,7 +148,7 @@ def mallocs(bench, program, name, count):
 def in_time(bench, options, program, operations):
     """Returns the times of operations, by rounds."""
     def one(name, *_):
-        # A third of a second, estimated by a short run.
+        # A third of a second.
         guess = bench.run([program, name, "20000"], options.cpu)["ns"]
         count = max(20_000, int(3e8 / guess))
         return measuring.watched(lambda: bench.run([program, name, str(count)], options.cpu))
@@ -198,15 +192,11 @@ def daemon(bench):
     return figures
 
 
-# Committed counts
-
 def path(bench):
-    """Returns the path of the committed counts."""
     return os.path.join(bench.root, "Tests", "Benchmarks", "instructions.json")
 
 
 def read(bench):
-    """Returns the committed counts."""
     try:
         with open(path(bench), encoding="utf-8") as file:
             return json.load(file)
@@ -215,7 +205,6 @@ def read(bench):
 
 
 def write(bench, instructions):
-    """Writes the counts to be committed."""
     machine = bench.machine()
     kept = {
         "measured with": {
@@ -231,7 +220,6 @@ def write(bench, instructions):
 
 
 def markdown(result):
-    """Returns the table."""
     rows = []
     for name in dict.fromkeys([*result["parameters"]["operations"], *result["instructions"]]):
         value, old = result["instructions"].get(name), result["committed"].get(name)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers for comparison with the daemon, and their authority.
 
-Each has one thread by default, no log, space for all names, and caches answers for their TTLs. No server validates,
-because the zone is not signed.
+Each has one thread by default, no log, no validation, space for all names, and caches answers for their TTLs.
 """
 import random
 import struct
@@ -10,7 +9,7 @@ import struct
 import harness
 import measuring
 
-# Zone of the authority: `none.example` has no names; those of `hits.example` have no other types.
+# `none.example` has no names; those of `hits.example` have no other types.
 ZONE = """$ORIGIN example.
 $TTL 86400
 @ SOA ns.example. host.example. 1 3600 600 864000 86400
@@ -33,7 +32,6 @@ ROOM, ANSWERS = 256 << 20, 2_500_000
 
 
 def question(name, kind="A"):
-    """Returns a query over UDP."""
     labels = b"".join(bytes([len(label)]) + label for label in name.encode().split(b"."))
     head = struct.pack(">6H", random.getrandbits(16), 0x0100, 1, 0, 0, 0)
     return head + labels + struct.pack(">BHH", 0, TYPES[kind], 1)
@@ -43,7 +41,6 @@ READY = "ready.hits.example"
 
 
 def add_options(parser, servers=None):
-    """Adds the option for the servers to measure."""
     known = servers or ALL
     parser.add_argument(
         "--servers",
@@ -54,8 +51,6 @@ def add_options(parser, servers=None):
 
 
 class Peers:
-    """An authority and the servers that forward to it."""
-
     def __init__(self, bench, options, servers=None):
         self.bench = bench
         self.cpu, self.peer_cpu = measuring.processors(options)
@@ -64,17 +59,15 @@ class Peers:
         self.servers = {name: self.start(name) for name in names}
 
     def start(self, name, cpu=None, **more):
-        """Starts a server by its name."""
         if name not in [*ALL, "accelerated"]:
             raise harness.Failure(f"there is no server {name}, only {', '.join(ALL)}")
         return getattr(self, name)(cpu or self.cpu, **more)
 
     def client(self, server, *words):
-        """Returns the command of `load` against a server."""
         return [self.bench.tool("load"), "-p", str(server.port), *map(str, words)]
 
     def fill(self, server, names, *words):
-        """Queries a server until it has all names in its cache, and checks that."""
+        """Queries a server until all names are in its cache."""
         for _ in range(6):
             figure = self.bench.run(
                 self.client(server, "-1", "-n", names, "-s", 600, "-c", 4, "-w", 100, *words),
@@ -85,22 +78,17 @@ class Peers:
                 return figure
         raise harness.Failure(f"a server does not answer all of {names} names: {figure}")
 
-    # Servers
-
     def directory(self, name):
         """Returns a directory for a server's state, and a free port."""
         return self.bench.directory(name), harness.free_port()
 
     def nsd(self, cpu=None):
-        """Starts the authority."""
         return nsd(self.bench, cpu)
 
     def httpdnsd(self, cpu, workers=1, size=ROOM, more=""):
-        """Starts the daemon."""
         return self.bench.daemon(daemon_settings(self.authority.port, workers, size, more), cpu)
 
     def accelerated(self, cpu):
-        """Starts the daemon with kernel acceleration."""
         settings = daemon_settings(self.authority.port)
         return self.bench.daemon(settings, cpu, accelerate="required")
 
@@ -113,7 +101,7 @@ class Peers:
         return program
 
     def unbound(self, cpu, workers=1):
-        """Starts unbound as a forwarder, without its validator."""
+        """Without its validator."""
         state, port = self.directory("unbound")
         file = self.bench.write(
             f"{state}/unbound.conf", unbound_settings(state, port, self.authority.port, workers)
@@ -132,13 +120,13 @@ class Peers:
         return self.bench.serve(command, port, question(READY), cpu)
 
     def dnsmasq(self, cpu, answers=ANSWERS):
-        """Starts dnsmasq, which allocates its whole cache at the start."""
+        """dnsmasq allocates its whole cache at the start."""
         _, port = self.directory("dnsmasq")
         command = dnsmasq_command(port, self.authority.port, answers)
         return self.bench.serve(command, port, question(READY), cpu)
 
     def smartdns(self, cpu, upstream=None):
-        """Starts smartdns without its measurement of addresses."""
+        """Without its measurement of addresses."""
         state, port = self.directory("smartdns")
         file = self.bench.write(
             f"{state}/smartdns.conf",
@@ -174,12 +162,10 @@ zone:
 
 
 def chosen(options):
-    """Returns the names of the chosen servers."""
     return [name for name in options.servers.split(",") if name]
 
 
 def daemon_settings(upstream, workers=1, size=ROOM, more=""):
-    """Returns the daemon's settings without its listen addresses."""
     return f"""
 workers: {workers}
 upstreams: [{{name: authority, url: "udp://127.0.0.1:{upstream}"}}]
@@ -190,7 +176,6 @@ cache: {{size: {size >> 20}MiB, snapshot: off}}
 
 
 def unbound_settings(state, port, upstream, workers=1, upstream_address="127.0.0.1"):
-    """Returns unbound's settings."""
     return f"""
 server:
   directory: "{state}"
@@ -226,7 +211,6 @@ remote-control:
 
 
 def dnsdist_settings(port, upstream, answers=ANSWERS):
-    """Returns dnsdist's settings."""
     return f"""
 setLocal('127.0.0.1:{port}', {{reusePort=true}})
 setACL('127.0.0.0/8')
@@ -238,7 +222,7 @@ getPool(''):setCache(cache)
 
 
 def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1"):
-    """Returns dnsmasq's command; it needs no file."""
+    """dnsmasq needs no file."""
     return [
         "dnsmasq", "-k", "-p", str(port), "-a", "127.0.0.1", "--bind-interfaces", "--no-resolv",
         "--no-hosts", f"--server={upstream_address}#{upstream}", f"--cache-size={answers}",
@@ -247,7 +231,6 @@ def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1
 
 
 def smartdns_settings(state, port, upstream, answers=ANSWERS):
-    """Returns smartdns's settings."""
     return f"""
 bind 127.0.0.1:{port}
 bind-tcp 127.0.0.1:{port}

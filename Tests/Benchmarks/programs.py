@@ -12,7 +12,7 @@ class Failure(Exception):
 
 
 class Program:
-    """A program started here; the kernel counts its resources, and it is ended by its process ID."""
+    """A program started here, with its resources, ended by its process ID."""
 
     def __init__(self, command, says, cpu=None, environment=None, descriptors=()):
         self.process = subprocess.Popen(
@@ -45,7 +45,6 @@ class Program:
         return "".join(self.lines)
 
     def stop(self):
-        """Terminates the program, and waits for its end."""
         if self.process.poll() is not None:
             return
         self.process.terminate()
@@ -57,7 +56,7 @@ class Program:
 
     @property
     def pids(self):
-        """Returns the process IDs of the program and all its descendants."""
+        """Returns the process IDs of the program and its descendants."""
         found, new = [], [self.process.pid]
         while new:
             pid = new.pop()
@@ -68,19 +67,19 @@ class Program:
         return found
 
     def cpu(self):
-        """Returns the processor time of all its threads so far in microseconds."""
+        """Returns the processor time of all threads in microseconds."""
         total = 0
         for pid in self.pids:
             for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
                 with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
                     total += int(file.read().split()[0])
-        # Ended children, such as dnsmasq's for TCP, are counted in units of 10 ms.
+        # Ended children are counted in units of 10 ms.
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
             ended = file.read().rsplit(")", 1)[1].split()[13:15]
         return total / 1e3 + sum(map(int, ended)) * 1e6 / os.sysconf("SC_CLK_TCK")
 
     def memory(self):
-        """Returns its private memory in octets: resident pages, and those of them that are not from files."""
+        """Returns private memory in octets: resident pages that are not from files."""
         resident = anonymous = 0
         for pid in self.pids:
             with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
@@ -94,5 +93,5 @@ class Program:
 
 
 def pinned(command, cpu):
-    """Returns the command, bound to one processor if given."""
+    """Binds the command to one processor if given."""
     return command if cpu is None else ["taskset", "-c", str(cpu), *command]

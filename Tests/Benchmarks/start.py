@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time from exec to the first answer.
 
-The first query is for a name that the authority must answer, except with the floor. *With a snapshot*: the daemon loads
-a file of a hundred thousand answers, and its upstream does not answer; *a name of the snapshot* is queried until it is
-restored, *its own name* is in the settings.
+The first query is for a name that the authority must answer. *With a snapshot*: the daemon loads a hundred thousand
+answers, and its upstream is silent; *a name of the snapshot* is queried until it is restored, *its own name* is in the
+settings.
 """
 import socket
 
@@ -17,7 +17,6 @@ SNAPSHOT = 100_000
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
     parser.add_argument("--starts", type=int, default=3, help="a round (default 3)")
     measuring.add_quiet_options(parser)
@@ -31,7 +30,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options, [])
     wanted = peers.chosen(options)
     commands = {
@@ -40,7 +38,7 @@ def run(bench, options):
     }
     if "httpdnsd" in wanted:
         file = snapshot(bench, world, options)
-        # A socket that is never read: a failure would be cached.
+        # Never read: a failure would be cached.
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         silent.bind(("127.0.0.1", 0))
         bench.stack.callback(silent.close)
@@ -126,7 +124,6 @@ def programs(bench, world):
 
 
 def daemon(bench, port, settings):
-    """Returns the command of a daemon on a port."""
     state = bench.directory("daemon")
     file = bench.write(
         f"{state}/httpdnsd.yaml",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of figures: lines by server, medians with their spread, tables in Markdown."""
+"""Output of figures: medians with their spread, and tables in Markdown."""
 import statistics
 
 # Order and titles of the servers.
@@ -14,7 +14,6 @@ COLUMNS = {
 
 
 def row(what, unit, values, strangers=None):
-    """Returns one line of a table: the values of all rounds by server, or single ones."""
     return {
         "what": what,
         "unit": unit,
@@ -40,7 +39,6 @@ def rows_of(what, figures, **units):
 
 
 def middle(line, title):
-    """Returns the median of a line for one server, or None."""
     values = [value for value in line["values"].get(title, []) if value is not None]
     return statistics.median(values) if values else None
 
@@ -66,7 +64,6 @@ def cell(values):
 
 
 def rows_table(rows):
-    """Returns a table in Markdown with a column for each server."""
     titles = [title for title in COLUMNS if any(title in line["values"] for line in rows)]
     for line in rows:
         titles += [title for title in line["values"] if title not in titles]
@@ -109,7 +106,6 @@ def cheaper(what, lines, unit="CPU µs/q", title="httpdnsd", floor="floor"):
 
 
 def markdown(result):
-    """Returns the table of a benchmark that has no format of its own."""
     return "\n\n".join([
         f"{result['about']}\n{place(result['machine'])}",
         rows_table(result["rows"]),
@@ -118,23 +114,19 @@ def markdown(result):
 
 
 def median(rounds, key):
-    """Returns the median of a figure over rounds."""
     return statistics.median(each[key] for each in rounds)
 
 
 def target(what, met):
-    """Returns a target, and whether it was met."""
     return {"what": what, "met": bool(met)}
 
 
 def table(head, rows):
-    """Returns a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def place(machine):
-    """Returns a sentence about the machine of the measurement."""
     versions = ", ".join(
         f"{name} {version}" for name, version in machine["versions"].items()
         if version and name != "system"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of an answer from the cache over TCP, with many queries per connection.
 
-Each connection has its share of 192 queries in flight, many of them in one segment (RFC 7766). The C floor answers all
-queries of one read with one write. dnsmasq is left out: it closes a connection after a hundred queries.
+Each connection has its share of 192 queries in flight (RFC 7766). The C floor answers all queries of one read with one
+write. dnsmasq is left out: it closes a connection after a hundred queries.
 """
 import measuring
 import peers
@@ -12,14 +12,12 @@ NAME = "tcp"
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser, [name for name in peers.ALL if name != "dnsmasq"])
     parser.add_argument("--connections", default="8,16", help="one case each (default 8,16)")
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     wanted = peers.chosen(options)
     world = peers.Peers(bench, options, [title for title in wanted if title != "floor"])
     for server in world.servers.values():

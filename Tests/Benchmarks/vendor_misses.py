@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cost of a miss that a vendor answers over TLS and HTTP/2.
 
-The daemon gets queries over UDP for distinct uncached names, with a limited number in flight, and calls a vendor for
-each: nginx with a real certificate and constant answers. In turn with the daemon, a C loop with libcurl's multi
-interface makes the same requests with the same options. The processor time is the kernel's count of all threads. The
-times of nginx and the client are shown too, to prove that they were not the limit.
+The daemon gets queries over UDP for distinct uncached names, and calls a vendor for each: nginx with constant answers.
+In turn, a C loop with libcurl's multi interface makes the same requests with the same options. The times of nginx and
+the client show that they were not the limit.
 
-The C loop only makes HTTP requests. The daemon also receives, parses, deduplicates, caches and answers. So for the
-vendor `json` there is a third program: the loop with a minimal DNS server in front, which only forwards the name and
-returns the address. Its cost beyond the loop is that of UDP.
+The C loop only makes HTTP requests; the daemon also deduplicates, caches and answers. For the vendor `json` a third
+program has a minimal DNS server in front of the loop. Its cost beyond the loop is that of UDP.
 """
 import statistics
 
@@ -18,13 +16,11 @@ import tables
 
 NAME = "vendor-misses"
 
-# Daemon's limit of calls in flight per vendor.
+# Calls in flight per vendor.
 CALLS = 32
 
-# Measured programs by their titles.
 TITLES = {"daemon": "httpdnsd", "loop": "floor", "proxy": "C, UDP before it"}
 
-# Requests of the vendor's API, and nginx's replies.
 VENDORS = {
     "json": {
         "yaml": "kind: json, url: \"https://vendor.example.net/resolve\", billable: false",
@@ -51,7 +47,7 @@ VENDORS = {
 
 
 def tencent_content():
-    """Returns nginx's replies for up to eight names per call, each on a line."""
+    """Up to eight names per call, each on a line."""
     maps = []
     for count in range(1, 9):
         groups = ",".join(f"(?<n{count}x{index}>[^,]+)" for index in range(count))
@@ -66,7 +62,6 @@ VENDORS["tencent"]["content"] = tencent_content()
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     parser.add_argument("--names", type=int, default=10_000, help="a round (default 10000)")
     parser.add_argument("--concurrent", type=int, default=200, help="at a time (default 200)")
     parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
@@ -87,7 +82,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     vendor = VENDORS[options.vendor]
     cpu, peer = measuring.processors(options)
     nginx = bench.nginx(vendor["content"], "DNS:vendor.example.net", peer)
@@ -113,7 +107,6 @@ upstreams: []
     servers = {"daemon": daemon}
     if options.vendor == "json":
         servers["proxy"] = bench.start(
-            # The daemon's limit of calls in flight.
             [*loop, "-c", str(CALLS), "-p", "0"], "answering on ", cpu
         )
         servers["proxy"].port = int(servers["proxy"].said.rsplit(":", 1)[1])
@@ -184,7 +177,7 @@ upstreams: []
 
 
 def measure(body, server, nginx):
-    """Runs a client, and adds the processor time of the other programs to its figures."""
+    """Adds the processor time of the other programs."""
     before = harness.accepted(nginx)
     figure = measuring.watched(body, server=server, nginx=nginx)
     figure["connections"] = harness.accepted(nginx) - before
@@ -192,7 +185,6 @@ def measure(body, server, nginx):
 
 
 def markdown(result):
-    """Returns the table."""
     rows = []
     names = result["parameters"]["names"]
     for title, key in [
@@ -237,7 +229,7 @@ def markdown(result):
 
 
 def requests_a_name(result):
-    """Returns the number of calls per name; below one if names share calls."""
+    """Below one if names share calls."""
     vendor = result["vendor"]
     tries = vendor["connections-opened"] + vendor["connections-reused"]
     return tries / vendor["calls"] if vendor["calls"] else 0

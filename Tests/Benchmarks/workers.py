@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gain from a second worker, and latency of hits during writes to the cache.
 
-Saturation: no process is bound to a processor, and 64 sockets send queries, which the kernel distributes over the
-workers. On two cores the generator uses its share of both, so this shows mutual costs of workers more than their gain.
-Writing: hits at a fixed rate, and concurrently queries for new names, which the authority answers and the cache stores.
+Saturation: 64 sockets send queries, which the kernel distributes over the workers. On two cores the generator uses its
+share of both. Writing: hits at a fixed rate, and concurrently queries for new names, which the cache stores.
 """
 import measuring
 import peers
@@ -14,7 +13,6 @@ SERVERS = ["httpdnsd", "unbound"]
 
 
 def add_options(parser):
-    """Adds the options of this benchmark."""
     measuring.add_round_options(parser)
     peers.add_options(parser, SERVERS)
     parser.add_argument("--rate", type=int, default=10_000, help="hits a second (default 10000)")
@@ -24,7 +22,6 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Runs the benchmark and returns the figures."""
     options.free = True
     world = peers.Peers(bench, options, [])
     wanted = peers.chosen(options)

@@ -4,9 +4,8 @@ import Testing
 
 @testable import Configuration
 
-/// A Python process that validates the reader's test texts against `config/httpdnsd.schema.json`.
+/// A Python process that validates texts against `config/httpdnsd.schema.json`.
 final class SchemaJudge: @unchecked Sendable {
-    /// Nil without Python or its `jsonschema`.
     static let shared: SchemaJudge? = try? SchemaJudge()
 
     // SAFETY: used only with `lock` held, because each answer belongs to the preceding request.
@@ -43,7 +42,6 @@ final class SchemaJudge: @unchecked Sendable {
             + "/config/httpdnsd.schema.json"
     }
 
-    /// Empty if the tree is valid.
     func complaint(about root: YAMLNode) -> String {
         lock.withLock {
             questions.fileHandleForWriting.write(Data((JSONText.inline(root) + "\n").utf8))
@@ -75,7 +73,6 @@ final class SchemaJudge: @unchecked Sendable {
         }
     }
 
-    /// True if a schema can detect the problem.
     private static func isPlain(_ problem: String) -> Bool {
         [
             "unknown key", "` is missing", "must be one of", "must be a list", "must be a mapping",

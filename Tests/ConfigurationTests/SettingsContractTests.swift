@@ -75,7 +75,6 @@ struct SettingsContractTests {
         log: {level: info, queries: false}
         """
 
-    /// Returns the file with secrets that exist.
     private func contract(in folder: TemporaryFolder) throws -> String {
         _ = try folder.write("1234567\n", to: "tencent.token")
         _ = try folder.write("1234567890123456\n", to: "tencent.key")
@@ -84,7 +83,7 @@ struct SettingsContractTests {
         return Self.contract.replacing("FOLDER", with: folder.path)
     }
 
-    @Test("the file loads without unknown options")
+    @Test("the file has no unknown options")
     func supported() throws {
         let folder = try TemporaryFolder()
         let loaded = try settings(

@@ -10,7 +10,6 @@ struct SettingsDifferenceTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// One vendor, one route and two upstreams, and `more`.
     private func settings(_ more: String = "", _ base: String? = nil) throws -> Settings {
         try Settings(parsing: (base ?? Self.base) + more, fileName: "test.yaml", environment: here)
     }
@@ -42,7 +41,7 @@ struct SettingsDifferenceTests {
         #expect(plain.routes[0].place != moved.routes[0].place)
     }
 
-    @Test("the cost of a comparison is linear in the routes, however many differ")
+    @Test("a comparison has linear cost")
     func linear() throws {
         func steps(_ count: Int) throws -> Int {
             func text(_ upstream: String, _ order: some Sequence<Int>) -> String {
@@ -58,7 +57,7 @@ struct SettingsDifferenceTests {
             let new = try settings("", base + "routes:\n" + text("b", (1...count).reversed()))
             var comparison = TreeComparison()
             comparison.compare(Settings.table.write(old), Settings.table.write(new), at: "")
-            // All routes changed but the first and the last, which were removed and added.
+            // The first route was removed, the last added, the others changed.
             #expect(comparison.changes.count == 2 * (count - 1) + 2)
             return comparison.steps
         }
@@ -66,7 +65,7 @@ struct SettingsDifferenceTests {
         #expect(many <= 4 * some)
     }
 
-    @Test("options, lists and entries are reported by their names")
+    @Test("options, lists and entries are reported by name")
     func named() throws {
         let new = try settings(
             """
@@ -123,7 +122,7 @@ struct SettingsDifferenceTests {
         #expect(difference(try side(""), try side(", " + option)) == [change])
     }
 
-    @Test("the order of upstreams is a change, the order of routes is not")
+    @Test("the order of upstreams matters, that of routes does not")
     func order() throws {
         let turned = try settings(
             "",
@@ -175,7 +174,7 @@ struct SettingsDifferenceTests {
         #expect(new.vendors[0].givesSameAnswers(as: old.vendors[0]))
     }
 
-    @Test("a vendor's answers stay valid unless its account or client subnet changes")
+    @Test("a vendor's answers depend on its account and client subnet")
     func answers() throws {
         func vendor(_ extra: String) throws -> VendorSettings {
             let text = """
@@ -196,7 +195,7 @@ struct SettingsDifferenceTests {
         #expect(try vendor("").hasSameValues(as: plain))
     }
 
-    @Test("options that need a restart keep their values and are listed")
+    @Test("options that need a restart are kept and listed")
     func restart() throws {
         let old = try settings()
         let new = try settings(
@@ -218,7 +217,6 @@ struct SettingsDifferenceTests {
             let account = VendorSettings.Account(kind).any
             let named = Set(account.secrets.map(\.option))
             let stored = Mirror(reflecting: account).children.count { child in
-                // A cast would accept nil of another type.
                 type(of: child.value) == SecretSetting?.self
             }
             #expect(named.count >= 1 && named.count == stored, "\(kind)")

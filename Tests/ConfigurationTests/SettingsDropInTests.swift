@@ -6,7 +6,6 @@ import Testing
 
 @Suite("A later settings file changes or adds options")
 struct SettingsDropInTests {
-    /// Named `f`, `g` and `h`.
     private func files(_ texts: [String]) -> [SettingsFile] {
         zip(["f", "g", "h"], texts).map { SettingsFile(name: $0, octets: [UInt8]($1.utf8)) }
     }
@@ -24,7 +23,7 @@ struct SettingsDropInTests {
         }
     }
 
-    @Test("a later value replaces the earlier one, a list as a whole")
+    @Test("a later value or list replaces the earlier one")
     func values() throws {
         let loaded = try settings(
             isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
@@ -48,7 +47,7 @@ struct SettingsDropInTests {
         #expect(loaded.cache.stale?.ttl == .seconds(1))
     }
 
-    @Test("a section that was off and is set again has its defaults")
+    @Test("a section that is switched on again has its defaults")
     func off() throws {
         let off = "cache: {stale: off}"
         #expect(try settings(isp + "cache: {stale: {after: 0s}}", off).cache.stale == nil)
@@ -56,7 +55,7 @@ struct SettingsDropInTests {
         #expect(again.cache.stale == CacheSettings.Stale())
     }
 
-    @Test("options of a section are dropped when a later file turns the section off")
+    @Test("a section that is switched off loses its options")
     func required() {
         let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
@@ -69,7 +68,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("an existing vendor is changed, and a new one is added")
+    @Test("vendors are changed or added")
     func vendors() throws {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let loaded = try settings(
@@ -84,7 +83,7 @@ struct SettingsDropInTests {
         #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
     }
 
-    @Test("the kind of a vendor cannot be changed")
+    @Test("the kind of a vendor cannot change")
     func kind() {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         #expect(
@@ -109,7 +108,7 @@ struct SettingsDropInTests {
         #expect(loaded.routes.map(\.place.description) == ["f:2", "g:2"])
     }
 
-    @Test("an existing upstream is changed, and a new one is added at the end")
+    @Test("upstreams are changed, or added at the end")
     func upstreams() throws {
         let loaded = try settings(
             isp,
@@ -120,7 +119,7 @@ struct SettingsDropInTests {
         #expect(loaded.upstreams.first?.url.description == "udp://192.0.2.53")
     }
 
-    @Test("an empty list removes the entries of earlier files without checking them")
+    @Test("an empty list removes earlier entries, even invalid ones")
     func empty() throws {
         let loaded = try settings(
             isp,
@@ -134,7 +133,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("names are added to records, and a later file replaces their addresses")
+    @Test("records are added, or get the later addresses")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",
@@ -148,7 +147,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("errors of all files are reported together, in the order of the files")
+    @Test("errors of all files are reported in order")
     func errors() {
         #expect(
             problems(
@@ -176,7 +175,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("a duplicate upstream in one file is an error also in a later file")
+    @Test("a duplicate upstream is an error also in a later file")
     func twice() {
         let pair = "{name: b, url: \"udp://192.0.2.2\"}"
         #expect(

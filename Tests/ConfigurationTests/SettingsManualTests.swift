@@ -4,9 +4,9 @@ import Testing
 
 @testable import Configuration
 
-@Suite("The settings manual and printed settings are valid settings")
+@Suite("The manual and printed settings are valid settings")
 struct SettingsManualTests {
-    @Test("the manual loads to the defaults and the two upstreams it shows")
+    @Test("the manual loads to the defaults and two upstreams")
     func defaults() throws {
         let loaded = try settings(of: SettingsManual.text)
         #expect(loaded.warnings == [])
@@ -25,11 +25,11 @@ struct SettingsManualTests {
         let octets = try RegularFile("/\(root)/config/httpdnsd.yaml").read(atMost: 1 << 20)
         #expect(
             String(decoding: octets, as: UTF8.self) == SettingsManual.text,
-            "run `httpdnsd --print-config > config/httpdnsd.yaml` after changing an option"
+            "run `httpdnsd --print-config > config/httpdnsd.yaml`"
         )
     }
 
-    @Test("the options in httpdnsd.yaml(5) are generated from the option tables")
+    @Test("the options in httpdnsd.yaml(5) are generated")
     func page() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let octets = try RegularFile("/\(root)/man/httpdnsd.yaml.5").read(atMost: 1 << 20)
@@ -38,11 +38,11 @@ struct SettingsManualTests {
                 ".\\\" Options: httpdnsd --print-manual\n" + SettingsManual.pageText
                     + ".\\\" End of options\n"
             ),
-            "put the output of `httpdnsd --print-manual` between the two comments of the page"
+            "put the output of `httpdnsd --print-manual` into the page"
         )
     }
 
-    @Test("the examples of the manual load when they are uncommented")
+    @Test("the uncommented examples of the manual load")
     func examples() throws {
         let folder = try TemporaryFolder()
         _ = try folder.write("1234567", to: "tencent.token")
@@ -73,7 +73,6 @@ struct SettingsManualTests {
         try expectRoundTrip(loaded)
     }
 
-    /// Puts each example in place of the value above it.
     private func uncommented(_ manual: String) -> String {
         var lines: [Substring] = []
         for line in manual.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -111,18 +110,17 @@ struct SettingsManualTests {
         #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
     }
 
-    @Test("every prefix of the manual loads, or has errors at places inside it")
+    @Test("a prefix of the manual loads, or has errors inside it")
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
-        // Most octets of the manual are comments, so only some prefixes are tested.
         let manual = [UInt8](SettingsManual.text.utf8)
         for index in manual.indices where manual[index] == UInt8(ascii: "\n") {
             expectErrorsInside(Array(manual[...index]))
         }
     }
 
-    @Test("the manual with one octet changed loads, or has errors at places inside it")
+    @Test("the manual with one changed octet loads, or has errors inside it")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]
@@ -133,7 +131,6 @@ struct SettingsManualTests {
         }
     }
 
-    /// Every option with a value, without the comments.
     private var bareExamples: [UInt8] {
         let lines = uncommented(SettingsManual.text).split(separator: "\n")
         let bare = lines.filter { line in line.first { $0 != " " } != "#" }

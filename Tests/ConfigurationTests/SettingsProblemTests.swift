@@ -4,7 +4,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("All errors of a settings file are reported together with their places")
+@Suite("Errors in a settings file are all reported, with their places")
 struct SettingsProblemTests {
     @Test("values of the wrong type", arguments: Self.values)
     func checkValues(_ bad: BadText) {
@@ -13,7 +13,7 @@ struct SettingsProblemTests {
 
     static let values: [BadText] = [
         BadText(
-            "a record of localhost, without name, with an invalid name, and without addresses",
+            "invalid records",
             isp
                 + """
                 hosts:
@@ -71,12 +71,12 @@ struct SettingsProblemTests {
             "f:2:1: unknown key `lisen` (did you mean `listen`?)"
         ),
         BadText(
-            "unknown key without a similar key",
+            "no similar key",
             isp + "cache: {colour: red}",
             "f:2:9: unknown key `colour` in `cache`"
         ),
         BadText(
-            "misspelt section is not reported as missing",
+            "a misspelt section is not reported as missing",
             "upstream: []",
             "f:1:1: unknown key `upstream` (did you mean `upstreams`?)"
         ),
@@ -88,7 +88,7 @@ struct SettingsProblemTests {
         ),
         BadText("too few", isp + "listen: []", "f:2:9: `listen` takes 1 to 32 addresses, not 0"),
         BadText(
-            "host name to listen on",
+            "a host name",
             isp + "listen: [localhost:53]",
             "f:2:10: `listen` must be IP:PORT or [IPv6]:PORT (port 53 if left out), not"
                 + " `localhost:53` (write its IP address: httpdnsd does not resolve names in its"
@@ -123,31 +123,31 @@ struct SettingsProblemTests {
             "f:2:10: `workers` must be `auto` or a whole number from 1 to 256, not `0`"
         ),
         BadText(
-            "size without unit",
+            "a size without unit",
             isp + "cache: {size: 64}",
             "f:2:15: `cache.size` must be a size from 1MiB to 64GiB, not `64`"
                 + " (did you mean `64MiB`?)"
         ),
         BadText(
-            "size with another unit",
+            "a size with another unit",
             isp + "cache: {size: 64MB}",
             "f:2:15: `cache.size` must be a size from 1MiB to 64GiB, not `64MB`"
                 + " (did you mean `64MiB`?)"
         ),
         BadText(
-            "duration without unit",
+            "a duration without unit",
             isp + "cache:\n  minimum-ttl: 5",
             "f:3:16: `cache.minimum-ttl` must be a duration from 0s to 7d, not `5`"
                 + " (did you mean `5s`?)"
         ),
         BadText(
-            "duration with another unit",
+            "a duration with another unit",
             isp + "cache: {negative-ttl: {maximum: 10min}}",
             "f:2:33: `cache.negative-ttl.maximum` must be a duration from 0s to 3h, not `10min`"
                 + " (did you mean `10m`?)"
         ),
         BadText(
-            "duration beyond every range",
+            "a duration beyond every range",
             isp + "cache: {maximum-ttl: 99999999999999999999d}",
             "f:2:22: `cache.maximum-ttl` must be a duration from 0s to 7d, not"
                 + " `99999999999999999999d`"
@@ -356,7 +356,7 @@ struct SettingsProblemTests {
                 + " (patterns are domains, such as `example.com`)"
         ),
         BadText(
-            "domains that are URLs, hosts with ports, networks, paths and lists",
+            "URLs, ports, networks, paths and lists",
             isp
                 + "routes:\n- upstreams: [isp]\n  domains:\n    - http://x.com/\n"
                 + "    - \"x.com:443\"\n"
@@ -440,7 +440,7 @@ struct SettingsProblemTests {
         ),
     ]
 
-    @Test("unusual but valid settings are a warning")
+    @Test("unusual but valid settings cause a warning")
     func warnings() throws {
         let text = """
             listen: ["192.0.2.1:53", "127.0.0.1:53"]
@@ -467,7 +467,7 @@ struct SettingsProblemTests {
         )
     }
 
-    @Test("the number of printed errors is limited, and the rest counted")
+    @Test("printed errors have a limit, and the rest is counted")
     func flood() {
         let keys = (0..<1000).map { "k\($0): 1" }.joined(separator: "\n")
         let found = problems(in: keys)
@@ -475,7 +475,7 @@ struct SettingsProblemTests {
         #expect(found.last == "f:100:1: unknown key `k99` (and 901 more errors)")
     }
 
-    @Test("a long value is quoted only in part")
+    @Test("a long value is quoted in part")
     func longValue() {
         let value = String(repeating: "x", count: 10_000)
         #expect(problems(in: isp + "workers: \(value)").allSatisfy { $0.utf8.count < 300 })

@@ -4,19 +4,18 @@ import Testing
 
 @testable import Configuration
 
-/// The test cases are those of the reader's suites: see `problems` and `settings`.
-@Suite("The schema agrees with the reader as far as a schema can")
+@Suite("The schema agrees with the reader")
 struct SettingsSchemaTests {
-    @Test("config/httpdnsd.schema.json is generated from the option tables")
+    @Test("config/httpdnsd.schema.json is generated")
     func file() throws {
         #expect(
             try String(contentsOfFile: SchemaJudge.file, encoding: .utf8) == SettingsSchema.text,
-            "run `httpdnsd --print-schema > config/httpdnsd.schema.json` after changing an option"
+            "run `httpdnsd --print-schema > config/httpdnsd.schema.json`"
         )
     }
 
     @Test(
-        "it is a schema, and Python's validator accepts it",
+        "Python's validator accepts the schema",
         .enabled(
             if: SchemaJudge.shared != nil || ProcessInfo.processInfo.environment["CI"] == "true",
             "apt-get install python3-jsonschema"
@@ -36,7 +35,7 @@ struct SettingsSchemaTests {
     }
 
     @Test(
-        "plain text has the types of YAML 1.2, and quoted text is a string",
+        "plain text has the types of YAML 1.2; quoted text is a string",
         arguments: [
             ("5", "5"), ("0600", "600"), ("-1", "-1"), ("+7", "7"), ("1.1", "1.1"), ("00", "0"),
             ("true", "true"), ("on", "\"on\""), ("~", "null"), ("\"5\"", "\"5\""), ("1.", "\"1.\""),

@@ -5,17 +5,17 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Secrets are read from protected files and never printed")
+@Suite("Secrets are in protected files and never printed")
 struct SettingsSecretTests {
     private func vendor(_ options: String) -> String {
         isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
             + "vendors: {t: {kind: tencent, \(options)}}\n"
     }
 
-    /// Its digits occur nowhere else in these tests.
+    /// These digits occur nowhere else.
     private let token = "8675309042"
 
-    @Test("the final newline of a file is not part of the secret", arguments: ["", "\n", "\r\n"])
+    @Test("the final newline is not part of the secret", arguments: ["", "\n", "\r\n"])
     func newline(end: String) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(token + end, to: "token", mode: 0o640)
@@ -28,7 +28,7 @@ struct SettingsSecretTests {
     @Test("a credential is read from systemd's directory")
     func credential() throws {
         let folder = try TemporaryFolder()
-        // systemd protects the directory, so the mode is irrelevant.
+        // systemd protects the directory.
         _ = try folder.write(token, to: "tencent-token", mode: 0o644)
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
@@ -76,7 +76,6 @@ struct SettingsSecretTests {
         ]
         for (file, reason) in reasons {
             #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
-            // Problems of these files depend on their content.
             let isSecret = [empty, long, word].contains(file)
             #expect(
                 errors(in: vendor("token: {file: \(file)}")).map(\.describesSecret) == [isSecret]
@@ -93,7 +92,7 @@ struct SettingsSecretTests {
         }
     }
 
-    @Test("a key must have the length of its cipher's key")
+    @Test("a key must have its cipher's length")
     func lengths() throws {
         let folder = try TemporaryFolder()
         let eight = try folder.write("testkey1", to: "8")
@@ -152,7 +151,7 @@ struct SettingsSecretTests {
         #expect(!found.contains { $0.contains(token) }, "\(found)")
     }
 
-    @Test("a literal secret in the settings is an error with a hint to use a file")
+    @Test("a literal secret is an error with a hint")
     func literalHint() {
         #expect(
             problems(in: vendor("token: 1")) == [
@@ -184,11 +183,11 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // The same digits in a printed list of octets.
+        // The digits as octets.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 
-    @Test("a check outside the unit warns about missing credentials instead of failing")
+    @Test("a check outside the unit warns about missing credentials")
     func withoutCredentials() throws {
         let text =
             isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
@@ -199,7 +198,6 @@ struct SettingsSecretTests {
         let settings = try Settings(parsing: text, fileName: "f", environment: environment)
         let warnings = settings.warnings.map(\.description)
         #expect(warnings.count == 1 && warnings[0].contains("is not checked"), "\(warnings)")
-        // Other errors are still errors.
         let wrong = text.replacing("kind: tencent", with: "kind: tencent, timeot: 1s")
         #expect(problems(in: wrong, environment: environment).count == 1)
     }

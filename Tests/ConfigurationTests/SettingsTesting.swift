@@ -10,7 +10,6 @@ func problems(
     problems(in: [UInt8](text.utf8), environment: environment)
 }
 
-/// The octets may be invalid text.
 func problems(
     in octets: [UInt8],
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -37,7 +36,6 @@ func settings(
 /// Makes any file valid.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-/// Invalid text and its expected errors.
 struct BadText: Sendable, CustomTestStringConvertible {
     var label: String
     var text: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Hostile or damaged settings text is refused")
+@Suite("Hostile or damaged text is refused")
 struct SettingsTextTests {
     @Test("unsupported YAML features are errors", arguments: Self.texts)
     func checkTexts(_ bad: BadText) {
@@ -92,7 +92,7 @@ struct SettingsTextTests {
             "f:1:5: the control character U+000D is not allowed"
         ),
         BadText(
-            "a line separator editors do not show",
+            "a line separator that editors do not show",
             isp + "# é\u{2028}x: 1",
             "f:2:4: the control character U+2028 is not allowed"
         ),
@@ -112,11 +112,11 @@ struct SettingsTextTests {
             let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
             #expect(found == ["f:2:4: the text is not valid UTF-8"], "\(octets)")
         }
-        // UTF-16 with its byte order mark.
+        // UTF-16.
         #expect(problems(in: [0xFF, 0xFE, 0x61, 0x00]) == ["f:1:1: the text is not valid UTF-8"])
     }
 
-    @Test("a byte order mark and CRLF line ends change neither values nor columns")
+    @Test("a byte order mark and CRLF change neither values nor columns")
     func markAndReturns() throws {
         let text = isp + "log: {level: debug}\n"
         let windows = "\u{feff}" + text.split(separator: "\n").map { $0 + "\r\n" }.joined()
@@ -129,7 +129,7 @@ struct SettingsTextTests {
         )
     }
 
-    @Test("a text above the size limit is not read, one just below it is")
+    @Test("a text above the size limit is not read")
     func size() throws {
         let text = Array(isp.utf8)
         #expect(YAMLReader(text, limit: text.count).complaints.isEmpty)
@@ -139,7 +139,7 @@ struct SettingsTextTests {
     }
 
     @Test(
-        "nesting beyond the limit is refused at the limit",
+        "nesting is refused at the limit",
         arguments: ["[", "{a: ", "- ", "? "]
     )
     func depth(opening: String) {
@@ -177,7 +177,7 @@ struct SettingsTextTests {
         #expect(message(absent) == "\(absent): the file cannot be read: No such file or directory")
         #expect(message(folder.path) == "\(folder.path): the file is a directory, not a file")
         #expect(message("/dev/zero") == "/dev/zero: the file is not a regular file")
-        // A pipe without a writer: reading would block forever.
+        // A pipe without a writer would block forever.
         let pipe = "\(folder.path)/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Configuration
 
-@Suite("Settings of upstreams: protocols, names and addresses")
+@Suite("Settings of upstreams")
 struct SettingsUpstreamTests {
     private static func entry(_ options: String) -> String {
         "upstreams: [{name: a, \(options)}]"
@@ -78,7 +78,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "an upstream trusted to validate must have a protected transport",
+        "a validating upstream must have a protected transport",
         arguments: [
             ("tls://192.0.2.1", true), ("https://192.0.2.1/q", true),
             ("udp://127.0.0.1:5353", true),
@@ -97,7 +97,6 @@ struct SettingsUpstreamTests {
                         + " resolver on this machine)"
                 ]
             )
-            // Without validation there is no warning.
             let plain = Self.entry("url: \"\(url)\", validates: false")
             #expect(try settings(of: plain).upstreams.first?.validates == false)
             return
@@ -106,7 +105,7 @@ struct SettingsUpstreamTests {
         #expect(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first?.validates == false)
     }
 
-    @Test("addresses use the URL's port unless they have one, and replace its host")
+    @Test("addresses replace the URL's host and use its port by default")
     func addresses() throws {
         let upstream = try #require(
             try settings(
@@ -246,7 +245,7 @@ struct SettingsUpstreamTests {
         ),
     ]
 
-    @Test("a listener on all addresses includes every address of the machine")
+    @Test("a listener on all addresses has every address of the machine")
     func wildcard() throws {
         let here = try #require(IPAddress("192.0.2.7"))
         let environment = SettingsEnvironment(isLocal: { $0.ip == here })
@@ -261,7 +260,6 @@ struct SettingsUpstreamTests {
         #expect(isRefused("0.0.0.0:53", "tcp://127.0.0.9"))
         #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.8"))
         #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.7:5353"))
-        // Each socket has one address family.
         #expect(!isRefused("[::]:53", "udp://127.0.0.53"))
         #expect(isRefused("[::]:53", "udp://[::1]"))
     }

@@ -46,7 +46,6 @@ struct SettingsValueTests {
     )
     func booleans(text: String, value: Bool) throws {
         #expect(try settings(of: isp + "log: {queries: \(text)}").log.queries == value)
-        // The option defines the type, not the quotes.
         #expect(try settings(of: isp + "log: {queries: \"\(text)\"}").log.queries == value)
     }
 
@@ -56,14 +55,14 @@ struct SettingsValueTests {
         #expect(try settings(of: isp + "control: {mode: \"660\"}").control.mode == 0o660)
     }
 
-    @Test("addresses without a port have port 53")
+    @Test("the default port is 53")
     func addresses() throws {
         let loaded = try settings(of: isp + "listen: [127.0.0.1, \"::1\", \"[::1]:5353\"]")
         #expect(texts(loaded.listen) == ["127.0.0.1:53", "[::1]:53", "[::1]:5353"])
     }
 
     @Test(
-        "servers and ports default to those of the channel",
+        "servers and ports depend on the channel",
         arguments: [
             ("https, token: {file: TOKEN}", ["119.29.29.99:443", "119.28.28.99:443"], ":443"),
             ("aes, id: 1, key: {file: AES}", ["119.29.29.98:80", "119.28.28.98:80"], ":80"),
@@ -104,7 +103,7 @@ struct SettingsValueTests {
     }
 
     @Test(
-        "a similar valid word is suggested for a mistyped one",
+        "a similar valid word is suggested",
         arguments: [
             ("lisen", "listen"), ("LISTEN", "listen"), ("lsiten", "listen"), ("listn", "listen"),
             ("lis", "listen"), ("prefetsh", "prefetch"), ("x", nil), ("", nil), ("colour", nil),

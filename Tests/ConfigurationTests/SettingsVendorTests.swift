@@ -20,7 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// One vendor and a route to it; `$hex` is the secret in the file `hex`.
+    /// `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,7 +30,7 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Without columns, which depend on temporary paths.
+    /// Columns depend on temporary paths.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
@@ -40,7 +40,7 @@ struct SettingsVendorTests {
     // MARK: - Defaults
 
     @Test(
-        "omitted options have the defaults of the kind",
+        "defaults depend on the kind",
         arguments: [
             ("kind: alibaba, account: 1", "v2 https", 10, "203.107.1.1:443"),
             ("kind: alibaba, account: 1, api: v1, scheme: http", "v1 http", 10, "203.107.1.1:80"),
@@ -97,14 +97,13 @@ struct SettingsVendorTests {
 
     // MARK: - Server lists
 
-    /// Source of server addresses with its intervals; nil without a source.
     private func source(_ vendor: String) throws -> [String]? {
         let loaded = try #require(try settings(of: text(vendor)).vendors.first)
         let source = loaded.account.any.source(servers: loaded.servers)
         return source.map { ["\(Int($0.refresh / .seconds(3_600)))h"] + texts($0.servers) }
     }
 
-    @Test("Tencent's conf is off by default, and its start-up servers depend on the channel")
+    @Test("Tencent's conf is off by default; its servers depend on the channel")
     func conf() throws {
         let token = "kind: tencent, token: $number"
         let key = "kind: tencent, channel: aes, id: 1, key: $short"
@@ -138,7 +137,7 @@ struct SettingsVendorTests {
 
     // MARK: - Calls
 
-    @Test("proxy, budget, concurrent calls and batching are passed to the client")
+    @Test("options reach the client")
     func client() throws {
         let loaded = try settings(
             of: text(
@@ -214,7 +213,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("HTTP/3 requires a libcurl that supports it, TLS, and no proxy")
+    @Test("HTTP/3 requires libcurl's support, TLS, and no proxy")
     func http3() {
         func messages(_ vendor: String, hasHTTP3: Bool) -> [String] {
             problems(
@@ -244,7 +243,7 @@ struct SettingsVendorTests {
         #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
     }
 
-    @Test("Alibaba's parameters are limited in number and length and sent with calls")
+    @Test("Alibaba's parameters are limited and sent with calls")
     func sdns() throws {
         let vendor = "kind: alibaba, account: 1, sdns: "
         let loaded = try settings(of: text(vendor + "{city: hangzhou, \"no\": 1=}"))
@@ -268,7 +267,7 @@ struct SettingsVendorTests {
 
     // MARK: - Mistakes
 
-    @Test("Tencent's region requires its channel and known start-up servers")
+    @Test("Tencent's region requires its channel and known servers")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
         #expect(
@@ -360,7 +359,7 @@ struct SettingsVendorTests {
         #expect(good.warnings == [])
     }
 
-    @Test("secrets must have the form of their kind, and are not quoted in messages")
+    @Test("secrets must have the form of their kind")
     func secrets() {
         #expect(
             messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short")
@@ -383,7 +382,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("a JSON API requires a URL, and a complete account if any")
+    @Test("a JSON API requires a URL; its account must be complete")
     func json() throws {
         let servers = "servers: [192.0.2.1]"
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
@@ -410,7 +409,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("accounts and certificate names must have characters that a request allows")
+    @Test("accounts and certificate names must be valid in requests")
     func accounts() {
         #expect(
             messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\"") == [
@@ -437,7 +436,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("calls of a JSON API are billable if the settings say so or there is an account")
+    @Test("calls of a JSON API are billable with an account, or if set")
     func billable() throws {
         let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         let account = ", account: 1, access-key-id: 1, secret: $hex"
@@ -453,7 +452,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("the concurrent calls of all vendors have a limit, unless each has the default")
+    @Test("the concurrent calls of all vendors have a limit")
     func concurrentCalls() {
         func vendors(_ calls: [Int?]) -> String {
             let lines = calls.enumerated().map { number, calls in

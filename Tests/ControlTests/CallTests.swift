@@ -7,7 +7,7 @@ import Testing
 struct CallTests {
     func call(_ text: String) throws -> Call { try Call(message: Array(text.utf8)) }
 
-    @Test("a call is parsed with its flags, and unknown fields are ignored")
+    @Test("a call is parsed with its flags; unknown fields are ignored")
     func reading() throws {
         let read = try call(
             #"{"method":"a.b.C","parameters":{"n":1},"more":true,"oneway":true,"x":[]}"#
@@ -33,13 +33,12 @@ struct CallTests {
         expectMalformed(String(repeating: opening, count: depth))
     }
 
-    @Test("a reply has at most 16 levels, a call 5 and 1100 values; strings do not count")
+    @Test("replies have at most 16 levels, calls 5, and 1100 values")
     func limits() throws {
         func text(_ value: String) -> String { #"{"method":"a","parameters":{"x":\#(value)}}"# }
         func nested(_ levels: Int, _ start: String = "[", _ end: String = "]") -> String {
             String(repeating: start, count: levels) + "1" + String(repeating: end, count: levels)
         }
-        // The call and its parameters are two levels.
         _ = try call(text(nested(3)))
         expectMalformed(text(nested(4)))
         expectMalformed(text(nested(4, #"{"x":"#, "}")))
@@ -49,7 +48,6 @@ struct CallTests {
         }
 
         func list(_ count: Int) -> String { "[1" + String(repeating: ",1", count: count - 1) + "]" }
-        // The call, its method and its parameters are three values, and the list is one.
         _ = try call(text(list(1096)))
         expectMalformed(text(list(1097)))
         _ = try Reply(message: Array(#"{"parameters":\#(list(5000))}"#.utf8))
@@ -68,7 +66,7 @@ struct CallTests {
         }
     }
 
-    @Test("octets that are not UTF-8 are rejected, also JSON in UTF-16")
+    @Test("octets that are not UTF-8 are rejected")
     func notUTF8() {
         let truncated: [UInt8] = Array(#"{"method":"a"#.utf8) + [0xC3] + Array("\"}".utf8)
         #expect(throws: ProtocolError.notUTF8) { try Call(message: truncated) }
@@ -92,7 +90,7 @@ struct CallTests {
         }
     }
 
-    @Test("a message is one JSON object with sorted keys and a terminating NUL")
+    @Test("a message is one JSON object with sorted keys and a NUL")
     func writing() throws {
         let call = try Call("a.B", arguments: LookupRequest(name: "a\0/b", type: nil))
         let expected = #"{"method":"a.B","parameters":{"name":"a\u0000/b"}}"#
@@ -101,7 +99,7 @@ struct CallTests {
     }
 
     @Test(
-        "an unknown, missing or mistyped parameter is named in the error",
+        "an unknown, missing or mistyped parameter is named",
         arguments: [
             (#"{"name":"a","colour":1}"#, "colour"), (#"{}"#, "name"), (#"{"name":1}"#, "name"),
             (#"{"name":"a","type":[]}"#, "type"), (#"{"name":null}"#, "name"),
@@ -122,7 +120,7 @@ struct CallTests {
         }
     }
 
-    @Test("every error is unchanged after encoding and decoding")
+    @Test("errors are unchanged after encoding and decoding")
     func errors() throws {
         let errors: [MethodError] = [
             .notFound(what: "a"), .invalidArgument(argument: "a", reason: "b"),
@@ -151,7 +149,7 @@ struct CallTests {
         )
     }
 
-    @Test("results of another type are malformed, and the error names the field")
+    @Test("results of another type are malformed")
     func wrongResults() throws {
         let reply = try Reply(message: Array(#"{"parameters":{"removed":"3"}}"#.utf8))
         #expect(throws: ProtocolError.malformed(reason: "\"removed\" has the wrong type")) {
@@ -184,7 +182,7 @@ struct CallTests {
         }
     }
 
-    @Test("`Top` needs a known list and 1 to 1024 entries; the default is 10")
+    @Test("`Top` needs a known list and 1 to 1024 entries")
     func topSelection() throws {
         let standard = try TopRequest(kind: "cost").selection()
         #expect(standard == (.cost, 10))

@@ -6,14 +6,13 @@ import Testing
 
 @Suite("Interface description")
 struct InterfaceTests {
-    /// Returns the text without comments.
     func code(_ description: String) -> String {
         description.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.prefix { $0 != "#" } }
             .joined(separator: "\n")
     }
 
-    /// Returns member names, except keys of maps.
+    /// Except keys of maps.
     func names(in value: JSONValue) -> Set<String> {
         let maps: Set = [
             "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",
@@ -31,7 +30,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("every field is declared, or listed in a comment if its name has a hyphen")
+    @Test("every field is declared; names with a hyphen are in a comment")
     func complete() throws {
         let values = try MessageFormatTests.replies.map { try JSONText.encode($0) }
         let sent = try values.reduce(into: Set<String>()) { result, octets in
@@ -75,7 +74,7 @@ struct InterfaceTests {
         try reader.readInterface()
     }
 
-    @Test("full method names are parsed, and other names are not")
+    @Test("full method names are parsed")
     func methodNames() {
         for method in ControlInterface.Method.allCases {
             #expect(ControlInterface.Method(fullName: method.fullName) == method)
@@ -86,7 +85,6 @@ struct InterfaceTests {
     }
 }
 
-/// Parser of Varlink's definition language.
 struct InterfaceReader {
     struct Fault: Error {
         let expected: String
@@ -114,7 +112,6 @@ struct InterfaceReader {
         }
     }
 
-    /// Parses a map, array, optional, struct or name.
     private mutating func readType() throws {
         if take("?") { return try readType() }
         if take("[string]") || take("[]") { return try readType() }
@@ -123,7 +120,6 @@ struct InterfaceReader {
         try readTypeName()
     }
 
-    /// Parses a struct or an enumeration.
     private mutating func readStruct() throws {
         try expect("(")
         if take(")") { return }
@@ -146,7 +142,6 @@ struct InterfaceReader {
         return rest
     }
 
-    /// Parses characters that satisfy `fits`.
     private mutating func word(_ fits: (Character) -> Bool) throws -> Substring {
         let word = skippingSpace().prefix(while: fits)
         guard !word.isEmpty else { throw Fault(expected: "a word", rest: rest) }
@@ -154,14 +149,12 @@ struct InterfaceReader {
         return word
     }
 
-    /// Skips a token if present, and returns true.
     private mutating func take(_ token: String) -> Bool {
         guard skippingSpace().hasPrefix(token) else { return false }
         rest = rest.dropFirst(token.count)
         return true
     }
 
-    /// Skips a token.
     private mutating func expect(_ token: String) throws {
         guard take(token) else { throw Fault(expected: token, rest: rest) }
     }

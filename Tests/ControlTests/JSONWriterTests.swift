@@ -7,12 +7,10 @@ import Testing
 
 @Suite("JSONWritable writes the same JSON as Codable")
 struct JSONWriterTests {
-    /// Returns the text of Codable.
     private func coded(_ value: some Encodable) throws -> String {
         String(decoding: try JSONText.encoder.encode(value), as: UTF8.self)
     }
 
-    /// Returns the text of the protocol.
     private func written(_ value: some Encodable) throws -> String {
         #expect(value is any JSONWritable)
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
@@ -41,7 +39,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("replies with and without `continues` are decoded unchanged")
+    @Test("replies with and without `continues` are decoded")
     func replies() throws {
         for continues in [true, false] {
             let message = try Reply.message(results: Samples.dump, continues: continues)
@@ -51,7 +49,6 @@ struct JSONWriterTests {
                 in: Array(message.dropLast())
             )
             #expect(results == Samples.dump && more == continues)
-            // Decodes without the type.
             let reply = try Reply(message: Array(message.dropLast()))
             #expect(reply.continues == continues)
             #expect(try reply.results(as: DumpReply.self) == Samples.dump)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Control
 
-/// Random numbers (xorshift).
+/// Xorshift.
 struct Dice: RandomNumberGenerator {
     /// Not 0.
     var state: UInt64
@@ -18,7 +18,6 @@ struct Dice: RandomNumberGenerator {
 
 @Suite("Decoding of messages from a stream")
 struct MessageDecoderTests {
-    /// Returns the messages of a stream in pieces.
     func messages(of stream: [UInt8], inPiecesOf size: Int, limit: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var result: [[UInt8]] = []
@@ -51,7 +50,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("a message of the maximum length is accepted, a longer one is not")
+    @Test("a message of the maximum length is accepted")
     func limit() throws {
         let longest = [UInt8](repeating: 0x20, count: 10)
         #expect(try messages(of: longest + [0], inPiecesOf: 3, limit: 10) == [longest])
@@ -60,7 +59,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("an endless message is buffered up to the limit plus one octet")
+    @Test("an endless message is buffered up to the limit")
     func endless() throws {
         var decoder = MessageDecoder(maximumOctets: 1000)
         var taken = 0
@@ -86,7 +85,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.self) { try decoder.next() }
     }
 
-    @Test("any stream in pieces of any size is split at its NULs")
+    @Test("any stream in any pieces is split at its NULs")
     func oracle() throws {
         var dice = Dice(state: 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<300 {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("JSON format of messages")
 struct MessageFormatTests {
-    /// Replies with all fields.
+    /// With all fields.
     static let replies: [any Codable & Sendable] = [
         Samples.status, Samples.stats, Samples.lookup, Samples.resolved, Samples.dump,
         Samples.explained, Samples.foretold, Samples.watch, Samples.slowest,
@@ -21,7 +21,7 @@ struct MessageFormatTests {
         try JSONText.decode(Value.self, from: octets)
     }
 
-    @Test("names and values of all fields are as documented, and are read back")
+    @Test("names and values of all fields are as documented")
     func golden() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "messages.jsonl")

@@ -198,7 +198,6 @@ struct AnswerCacheTests {
                     let new = try Name("y\(random.next()).example.org")
                     _ = table.insert(try .addresses(new), now: 0)
                 }
-                // Entries in use are moved.
                 for _ in 0..<20 {
                     let index = Int.random(in: 0..<1_500, using: &random)
                     let asked = Asked(name: try Name("n\(index).example.com"))
@@ -267,7 +266,6 @@ struct AnswerCacheTests {
     }
 }
 
-/// Counts results of threads.
 private final class Tally: Sendable {
     let right = Atomic(0)
     let wrong = Atomic(0)

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Answers from the cache (RFC 2308, RFC 4035 §3.2)")
 struct AnswerTableTests {
-    /// Returns a table of minimum size.
     private static func table() -> AnswerTable { AnswerTable(limit: 256 << 10, seed: 42) }
 
     @Test
@@ -137,7 +136,6 @@ struct AnswerTableTests {
     func `an expired failure does not hide an answer for all variants`() throws {
         var table = Self.table()
         let plain = AnswerVariant(dnssecOK: false, checkingDisabled: false)
-        // The order of slots varies with the name.
         for index in 0..<64 {
             let name = try Name("n\(index).example.com")
             _ = table.insert(try .denial(name, .servFail, ttl: 1, variant: plain), now: 0)
@@ -199,7 +197,6 @@ struct AnswerTableTests {
     func `a denial is answered with its proof`(_ rcode: RCode) throws {
         var table = Self.table()
         _ = table.insert(try .denial("no.example.com", rcode, ttl: 30), now: 0)
-        // A failure is no denial.
         #expect(table.numbers.negativeEntries == (rcode == .servFail ? 0 : 1))
         let answered = try #require(try table.ask(Asked(name: "no.example.com"), now: 12_000))
         #expect(answered.message.rcode == rcode)

@@ -8,7 +8,6 @@ import Testing
 private let www: Name = "www.example.com"
 
 extension CachedAnswer {
-    /// A copy with AD.
     fileprivate var validated: CachedAnswer {
         var answer = self
         answer.isAuthentic = true
@@ -93,7 +92,6 @@ struct AuthenticTests {
         #expect(new.entry(www)?.isAuthentic == true)
         #expect(new.entry("b.example.com")?.isAuthentic == false)
         #expect(new.entry("c.example.com")?.isAuthentic == false)
-        // Default: no server is trusted.
         let third = Life()
         try third.load(file)
         #expect(third.entry(www)?.isAuthentic == false)

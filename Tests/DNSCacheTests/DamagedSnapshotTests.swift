@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Damaged snapshots")
 struct DamagedSnapshotTests {
-    /// Returns a small snapshot with all kinds of entries.
     private static func small() throws -> [UInt8] {
         let life = Life()
         life.insert(try .addresses("a.example", [1, 2], server: 3, staleWindow: 60))
@@ -15,7 +14,6 @@ struct DamagedSnapshotTests {
         return life.snapshot(digests: ["routes": 0x0102_0304_0506_0708, "": 1])
     }
 
-    /// Returns the error of a file, and checks that nothing was loaded.
     private func fault(of file: [UInt8], _ life: Life = Life()) -> SnapshotError? {
         var found: SnapshotError?
         do throws(SnapshotError) {
@@ -113,7 +111,6 @@ struct DamagedSnapshotTests {
         SnapshotFormat.block(.end, [0, 0, 0, 0, 0, 0, 0, count])
     }
 
-    /// Returns an A entry of the root with replaceable parts.
     private static func entry(
         variant: UInt8 = 0xFF,
         rcode: UInt8 = 0,

@@ -55,7 +55,7 @@ struct EvictionTests {
                 }
             }
         }
-        // Of 40,000 queries: in a long run of entries in use, one in 33 is evicted.
+        // In a long run of entries in use, one in 33 is evicted.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
@@ -88,7 +88,7 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns how many of 100 names survive a flood of names; `asks` runs every 500 insertions.
+    /// `asks` runs every 500 insertions.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -188,7 +188,6 @@ struct EvictionTests {
             let count = Int.random(in: 0..<40, using: &random)
             _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: 0)
             stored.append((name, count))
-            // Entries in use are moved, also around the end of the block.
             for (name, count) in stored.suffix(30) where Bool.random(using: &random) {
                 let answered = try table.ask(Asked(name: name), now: 0)
                 if let answered, answered.addresses.count != count {
@@ -220,14 +219,14 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Returns queries with equal (first eight octets) XOR (type times golden ratio).
+    /// Queries with equal (first eight octets) XOR (type times golden ratio).
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {
             let word = 0x2121_2121_2121_211F ^ UInt64(type) &* 0x9E37_79B9_7F4A_7C15
             let octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Labels of one octet follow, so the first label may have any odd length.
+            // Labels of one octet follow, so the first may have any odd length.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { continue }
             let wire = octets + [UInt8](repeating: 1, count: 58) + [0]
             let name = try wire.withUnsafeBytes { try Name(wire: $0) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Memory use of the cache grows and shrinks with its content")
+@Suite("Memory use grows and shrinks with the content")
 struct GrowthTests {
     private static func name(_ number: Int) throws -> Name { try Name("n\(number).example.com") }
 

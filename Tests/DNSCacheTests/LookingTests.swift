@@ -5,11 +5,10 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Listing and sweeping lock the cache for a few entries, and listing changes nothing")
+@Suite("Listing and sweeping lock the cache for a few entries")
 struct LookingTests {
     private let origin = Instant(nanoseconds: 1 << 50)
 
-    /// Returns a cache of names below example.com and another name.
     private func cache(_ count: Int) throws -> AnswerCache {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 9)
         for index in 0..<count {
@@ -19,7 +18,7 @@ struct LookingTests {
         return cache
     }
 
-    @Test("a sweep step removes at most one stride, and other entries are answered between steps")
+    @Test("a sweep step removes at most one stride")
     func removing() throws {
         let cache = try cache(5_000)
         var sweep = CacheSweep(cache, .tree("example.com"), .remove)
@@ -38,7 +37,7 @@ struct LookingTests {
         #expect(AnswerCache.stride <= 256, "some 20 µs")
     }
 
-    @Test("a marking sweep expires fresh entries, and none twice")
+    @Test("a marking sweep expires each fresh entry once")
     func marking() throws {
         let cache = try cache(1_000)
         var sweep = CacheSweep(cache, .all, .markStale)
@@ -50,7 +49,7 @@ struct LookingTests {
     }
 
     @Test(
-        "a sweep of existing entries leaves later insertions unchanged",
+        "a sweep does not affect later insertions",
         arguments: [true, false]
     )
     func present(_ removes: Bool) throws {
@@ -71,7 +70,7 @@ struct LookingTests {
         #expect(fresh.count == news)
     }
 
-    @Test("a sweep finds all existing entries, however often they are moved")
+    @Test("a sweep finds all entries, even if they are moved")
     func overtaken() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         let old = try (0..<300).map { try Name("n\($0).example.com") }
@@ -84,7 +83,6 @@ struct LookingTests {
         while sweep.step(now: later) {
             guard !sweep.isLate else { continue }
             for index in 0..<AnswerCache.stride {
-                // Entries in use are moved instead of evicted.
                 for name in old where index.isMultiple(of: 16) {
                     let question = Question(name: name, type: .a)
                     _ = cache.staleAnswer(for: question, variant: .any, ttl: 30, now: later)
@@ -98,7 +96,7 @@ struct LookingTests {
         for name in old { #expect(cache.entries(named: name, type: nil, now: later).isEmpty) }
     }
 
-    @Test("a sweep ends after one lap despite insertions between its steps")
+    @Test("a sweep ends after one lap despite insertions")
     func lap() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         for index in 0..<1_000 {
@@ -117,7 +115,7 @@ struct LookingTests {
         #expect(sweep.count == 0)
     }
 
-    @Test("a walk visits each entry once, a few at a time, without side effects")
+    @Test("a walk visits each entry once, without side effects")
     func walking() throws {
         let cache = try cache(1_000)
         var walk = CacheWalk(cache)
@@ -131,7 +129,7 @@ struct LookingTests {
         #expect(walk.isAtEnd && CacheWalk.copies <= 16)
     }
 
-    @Test("tree and name selections ignore case and match nothing else")
+    @Test("tree and name selections ignore case")
     func selecting() throws {
         let cache = AnswerCache(limit: 1 << 20, origin: origin, seed: 9)
         let names = [
@@ -147,7 +145,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("the listed entry for a client is the one of a hit; listing does not count as use")
+    @Test("a listed entry is that of a hit, without counting as use")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

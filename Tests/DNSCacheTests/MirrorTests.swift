@@ -5,9 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-/// A mirror that records copies.
 private final class Notebook: AnswerMirror, @unchecked Sendable {
-    /// Expiry by name, type and variant.
     var copies: [String: Int64] = [:]
     var hits: [MirroredHits] = []
     var idle: [MirroredHits] = []
@@ -69,7 +67,6 @@ struct MirrorTests {
         cache.setMirror(mirror)
     }
 
-    /// Queries a name, then writes pending copies.
     private func ask(_ name: Name, times: Int = 1, at time: Duration = .zero) throws {
         for _ in 0..<times {
             _ = try cache.withTable(now: origin + time) { table, now in
@@ -83,7 +80,7 @@ struct MirrorTests {
         cache.insert(answer, now: origin + time)
     }
 
-    @Test("an answer is copied at its second query, and the copy expires with it")
+    @Test("an answer is copied at its second query, until it expires")
     func offered() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(1))
         try ask("www.example.com", at: .seconds(2))
@@ -92,7 +89,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("an answer that depends on more than its entry is not copied")
+    @Test("answers that depend on more than their entry are not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -109,19 +106,19 @@ struct MirrorTests {
         #expect(mirror.copies.isEmpty)
     }
 
-    @Test("if two answers suit the same client, neither is copied")
+    @Test("if two answers suit a client, neither is copied")
     func rivals() throws {
         store(try .addresses("www.example.com", variant: .any))
         try ask("www.example.com", times: 2)
         #expect(mirror.copies.count == 1)
         store(try .addresses("www.example.com", [7], variant: .plain))
-        #expect(mirror.copies.isEmpty, "only the cache can choose between the two")
+        #expect(mirror.copies.isEmpty)
         try ask("www.example.com", times: 3)
         #expect(mirror.copies.isEmpty)
     }
 
     @Test(
-        "the copy is removed before its entry is removed or changed",
+        "the copy is removed before its entry changes",
         arguments: [
             "replace", "remove", "classify", "stale", "order", "rotation", "another mirror",
         ]
@@ -153,12 +150,11 @@ struct MirrorTests {
         #expect(mirror.suspensions == (0, 2))
     }
 
-    @Test("an answer that is due for a refresh is not copied until it is refreshed")
+    @Test("an answer that is due for a refresh is not copied")
     func refreshed() throws {
         store(try .addresses("www.example.com", ttl: 100, refreshAfter: 75))
         try ask("www.example.com", times: 2)
         #expect(mirror.copies == [www: 75_000])
-        // This query causes the refresh, the next one the other copies.
         try ask("www.example.com", at: .seconds(76))
         #expect(mirror.copies.isEmpty)
         try ask("www.example.com", at: .seconds(77))
@@ -183,7 +179,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("hits in copies count as use of the entry, and for its server")
+    @Test("hits in copies count for entry and server")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)
@@ -207,13 +203,13 @@ struct MirrorTests {
         try ask("www.example.com", times: 2)
         mirror.room = 1
         try ask("www.example.com", times: 2)
-        #expect(mirror.copies.isEmpty, "not at each hit")
+        #expect(mirror.copies.isEmpty)
         _ = cache.collectMirroredHits()
         try ask("www.example.com")
         #expect(mirror.copies.count == 1)
     }
 
-    @Test("if there is no space, idle copies are removed")
+    @Test("without space, idle copies are removed")
     func full() throws {
         mirror.room = 1
         store(try .addresses("www.example.com"))

@@ -4,7 +4,6 @@ import Testing
 
 @testable import DNSCache
 
-/// Reference model: a dictionary without size limit.
 struct Model {
     struct Key: Hashable {
         let question: Question
@@ -60,7 +59,7 @@ struct Model {
         }
     }
 
-    /// Returns the correct answers; `mayDrop` allows evictions, and then failures too.
+    /// `mayDrop` allows evictions, and then failures too.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }
@@ -70,7 +69,6 @@ struct Model {
         return good.contains { $0.isStale(now) } ? [] : failures
     }
 
-    /// Returns the error of a stale answer or of its absence.
     func fault(of stale: StaleAnswer?, to asked: Asked, mayDrop: Bool, now: UInt64) -> String? {
         let right = suiting(asked, isFailure: false).filter { $0.isFresh(now) || $0.isStale(now) }
         guard let stale else { return right.isEmpty || mayDrop ? nil : "there is none" }

@@ -97,7 +97,6 @@ struct ModelTests {
         if !size.mayDrop { #expect(table.numbers.entries == model.entries.count) }
     }
 
-    /// Returns one of a few hundred names in random letter case.
     private static func name(_ random: inout Seeded) -> Name {
         let host = Int.random(in: 0..<25, using: &random)
         let domain = Int.random(in: 0..<4, using: &random)
@@ -130,7 +129,7 @@ struct ModelTests {
         let addresses = (0..<Int.random(in: 1...9, using: &random)).map { _ in
             UInt32.random(in: 0...UInt32.max, using: &random)
         }
-        // The data is malformed for AAAA and opaque for other types.
+        // Malformed for AAAA, opaque for other types.
         let answer = try CachedAnswer.addresses(
             name(&random),
             addresses,
@@ -165,12 +164,10 @@ struct ModelTests {
 }
 
 extension AnswerTable {
-    /// Removes entries in one call.
     fileprivate mutating func removeAll(_ selection: AnswerCache.Selection, now: UInt64) -> Int {
         change(selection, to: .remove, now: now) { _, _ in true }
     }
 
-    /// Marks entries in one call.
     fileprivate mutating func markAllStale(
         _ selection: AnswerCache.Selection,
         now: UInt64

@@ -8,7 +8,6 @@ import Testing
 struct RotationTests {
     private static let name: Name = "www.example.com"
 
-    /// Returns the last octets of the addresses in the next answers.
     private static func orders(
         of table: TestTable,
         _ asked: Asked = Asked(name: name),

@@ -5,7 +5,6 @@ import Testing
 
 @testable import DNSCache
 
-/// A cache with clocks and snapshots.
 struct Life {
     let cache: AnswerCache
     let origin = Instant(nanoseconds: 1 << 50)
@@ -50,7 +49,6 @@ struct Life {
         Array(blocks(at: seconds, wallTime: wallTime, digests: digests).joined())
     }
 
-    /// Loads a snapshot with the server labels above.
     @discardableResult
     func load(
         _ file: [UInt8],

@@ -21,7 +21,6 @@ struct Seeded: RandomNumberGenerator {
     }
 }
 
-/// Name literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -33,12 +32,10 @@ extension Name: ExpressibleByStringLiteral {
 }
 
 extension RecordType {
-    /// Opaque data.
     static let odd = RecordType(rawValue: 65_280)
 }
 
 extension CachedAnswer {
-    /// Returns an answer with IPv4 addresses.
     static func addresses(
         _ name: Name,
         _ values: [UInt32] = [0xC000_0201],
@@ -75,7 +72,6 @@ extension CachedAnswer {
         )
     }
 
-    /// Returns NXDOMAIN or NODATA.
     static func denial(
         _ name: Name,
         _ rcode: RCode = .nxDomain,
@@ -131,7 +127,7 @@ extension CachedAnswer {
 
     var ttls: [UInt32] { records.map(\.ttl) }
 
-    /// The records, parsed after the question.
+    /// Parsed after the question.
     private var records: [(ttl: UInt32, value: UInt32?)] {
         var message = Message(header: Header())
         message.questions = [question]
@@ -152,16 +148,14 @@ extension CachedAnswer {
     }
 }
 
-/// A query.
 struct Asked {
     var name: Name
     var type = RecordType.a
 
-    /// nil without EDNS.
+    /// Nil without EDNS.
     var dnssecOK: Bool?
     var checkingDisabled = false
 
-    /// AD.
     var wantsProof = false
 
     var variant: AnswerVariant {
@@ -184,7 +178,6 @@ struct Asked {
     }
 }
 
-/// A reply.
 struct Answered {
     let hit: CacheHit
     let message: Message
@@ -203,7 +196,6 @@ struct Answered {
 }
 
 extension AnswerTable {
-    /// Returns the reply; checks that a miss leaves the buffer unchanged.
     mutating func ask(_ asked: Asked, now: UInt64, limit: Int = 65_535) throws -> Answered? {
         let query = asked.octets
         let facts = try QueryFacts(checking: query.rawSpan)
@@ -213,7 +205,7 @@ extension AnswerTable {
             answer(facts, in: &span, limit: limit, now: now)
         }
         guard let hit else {
-            #expect(buffer == before, "a miss leaves the query unchanged")
+            #expect(buffer == before)
             return nil
         }
         let message = try Message(parsing: Array(buffer[..<hit.length]))
@@ -222,7 +214,6 @@ extension AnswerTable {
         return Answered(hit: hit, message: message)
     }
 
-    /// Hashes of live entries.
     var hashes: Set<UInt64> {
         var hashes: Set<UInt64> = []
         var position = ring.tail
@@ -234,7 +225,6 @@ extension AnswerTable {
         return hashes
     }
 
-    /// Names of live entries.
     var namesLeft: Set<Name> {
         var names: Set<Name> = []
         var position = ring.tail
@@ -246,7 +236,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Returns violations of the invariants of ring and index.
+    /// Violated invariants.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []
@@ -272,7 +262,6 @@ extension AnswerTable {
         if position != ring.head { faults.append("the last entry does not end at the head") }
         if ring.head - ring.tail > ring.capacity { faults.append("more is used than there is") }
 
-        // Every bucket is the first of some hash.
         let buckets = index.octets / 64
         let indexed = Set((0..<buckets).flatMap { index.references(UInt64($0)) })
         if indexed != live { faults.append("slots refer to entries that are not live") }
@@ -286,7 +275,7 @@ extension AnswerTable {
     }
 }
 
-/// A class with time in seconds, which expectations can change.
+/// A class, because expectations cannot change a structure.
 final class TestTable {
     var table: AnswerTable
 

@@ -11,7 +11,7 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Folder of files `*.bin` with public packets, each after two octets of length.
+    /// Files `*.bin` of packets, each after two octets of length.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
@@ -38,7 +38,7 @@ struct DifferentialTests {
     func `records are printed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         var records: [Record] = []
-        // dnspython made every third packet; the others are mutations.
+        // The others are mutations.
         for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
         where index.isMultiple(of: 3) {
             if let message = try? Message(parsing: packet) {
@@ -60,13 +60,10 @@ struct DifferentialTests {
 
 extension DifferentialTests {
     private struct Tally {
-        /// Both refused the packet, or parsed the same message.
         var agreed = 0
-        /// Both accepted the packet.
         var accepted = 0
     }
 
-    /// Compares both parsers and records the first unexplained differences.
     @discardableResult
     private func compare(_ packets: [[UInt8]], _ label: String = "generated") throws -> Tally {
         let lines = try Oracle.read(packets)
@@ -105,7 +102,6 @@ extension DifferentialTests {
         return tally
     }
 
-    /// Returns true if our parser may refuse a packet that dnspython accepts.
     private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
         switch error {
         case .pointerIntoHeader:
@@ -121,19 +117,16 @@ extension DifferentialTests {
             // TXT has at least one string (RFC 1035 §3.3.14); SVCB has no duplicate key.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
-            // dnspython continues at another octet than the end of the pointer.
+            // dnspython continues at another octet than the pointer's end.
             notes.contains("labels-over-pointer")
         }
     }
 
-    /// Returns true if dnspython may refuse a packet that our parser accepts.
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
-        // dnspython requires the key of a TSIG record, knows no subnet without a family, and
-        // validates SVCB values.
+        // dnspython needs TSIG's key and a subnet's family, and validates SVCB values.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 
-    /// Returns the fields in the format of `oracle.py`.
     private func describe(_ message: Message) -> String {
         var fields = [digits(Array(message.encoded().prefix(4)))]
         for question in message.questions {
@@ -159,7 +152,6 @@ extension DifferentialTests {
     private func describe(_ edns: EDNS) -> String {
         let ttl = [edns.extendedRCode, edns.version] + two(Int(edns.flags))
         let options = edns.options.map { option in
-            // 23 octets of header and OPT, 4 of option code and length.
             let octets = Message(edns: EDNS(options: [option])).encoded()
             return "\(option.code)=\(digits(Array(octets[27...])))"
         }

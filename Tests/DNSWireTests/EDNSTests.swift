@@ -4,7 +4,6 @@ import Testing
 
 @Suite("EDNS (RFC 6891)")
 struct EDNSTests {
-    /// Returns a query with these options.
     private func query(_ options: String) -> [UInt8] {
         header(0, 0, 0, 1) + hex("00 0029 04D0 00 00 8000") + two(hex(options).count) + hex(options)
     }

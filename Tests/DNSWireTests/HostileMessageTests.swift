@@ -5,7 +5,6 @@ import Testing
 @Suite("Malformed and hostile messages")
 struct HostileMessageTests {
     #if DEBUG
-    /// Fewer in slow builds.
     private static let mutations = 20_000
     #else
     private static let mutations = 200_000
@@ -49,7 +48,6 @@ struct HostileMessageTests {
                 let message = try Message(parsing: mutant)
                 accepted += 1
                 let written = message.encoded()
-                // Our encoding may be longer.
                 if !message.header.isTruncated, written[2] & 2 != 0 { continue }
                 guard try Message(parsing: written) == message else {
                     Issue.record("not the same: \(mutant)")
@@ -62,12 +60,10 @@ struct HostileMessageTests {
                 }
             }
         }
-        // Some mutants must be accepted.
         #expect(accepted > Self.mutations / 20)
         #expect(accepted < Self.mutations)
     }
 
-    /// Changes some octets, also pointers and counts.
     private static func mutate(_ octets: [UInt8], with random: inout Seeded) -> [UInt8] {
         var mutant = octets
         for _ in 0..<Int.random(in: 1...3, using: &random) where !mutant.isEmpty {
@@ -91,7 +87,6 @@ struct HostileMessageTests {
 
     @Test
     func `a message with the maximum number of records is parsed`() throws {
-        // Records of eleven octets.
         let count = (65_535 - 12) / 11
         var octets = header(0, count, 0, 0)
         for _ in 0..<count { octets += hex("00 FF00 0001 00000000 0000") }

@@ -36,7 +36,6 @@ struct KeptSectionsTests {
         )
     }
 
-    /// Parses the octets again with replaced parameters.
     private func check(
         _ octets: [UInt8]? = nil,
         answers: UInt16? = nil,

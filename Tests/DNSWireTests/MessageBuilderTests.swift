@@ -35,9 +35,7 @@ struct MessageBuilderTests {
         let other = Record(name: "sip.example.com", ttl: 1, data: .a("192.0.2.1"))
         try builder.append(other, to: .answer)
         let octets = builder.finish()
-        // The owner, then the uncompressed target.
         #expect(octets[41..<58].elementsEqual("\u{3}sip\u{7}example\u{3}com\u{0}".utf8))
-        // The second owner points to the first owner, not to the target.
         #expect(octets[58..<64].elementsEqual([3] + ascii("sip") + [0xC0, 12]))
     }
 
@@ -75,7 +73,7 @@ struct MessageBuilderTests {
         #expect(throws: BuildError.misplaced) { try append(address, to: .authority, of: builder) }
     }
 
-    /// Writes into a copy: `#expect(throws:)` may not change captured values.
+    /// `#expect(throws:)` may not change captured values.
     private func append(
         _ record: Record,
         to section: Section,
@@ -154,7 +152,6 @@ struct MessageBuilderTests {
             data: .opaque([UInt8](repeating: 7, count: 0x4000 - 12 - 11 - 4))
         )
         try builder.append(filler, to: .answer)
-        // A pointer can reach the first label, but not the second.
         let record = Record(name: "abcdef.example.com", ttl: 1, data: .a("192.0.2.1"))
         try builder.append(record, to: .answer)
         let start = builder.octets.count

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Messages (RFC 1035 §4)")
 struct MessageTests {
-    /// A reply: question, CNAME, address, SOA, OPT.
     private let packet = hex(
         """
         BEEF 8583 0001 0002 0001 0002

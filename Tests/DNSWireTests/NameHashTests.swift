@@ -6,19 +6,16 @@ import Testing
 struct NameHashTests {
     private static let seeds: [UInt64] = [0, 1, .max, 0x9E37_79B9_7F4A_7C15, 0xA076_1D64_78BD_642F]
 
-    /// A question to hash.
     private struct Chosen: Hashable {
         var name: [UInt8]
         var type: UInt16
     }
 
-    /// Returns a name of these labels without upper-case letters.
     private static func name(_ labels: [UInt8]...) -> [UInt8] {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Questions of an attacker: other type, prefix, length, high bits, zero words, and constants
-    /// of common hashes.
+    /// Other type, prefix, length, high bits, zero words, constants of common hashes.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [
@@ -61,7 +58,7 @@ struct NameHashTests {
         ]
     }
 
-    /// Returns questions that collide in `seed ^ type * K ^ word` for every seed.
+    /// Questions that collide in `seed ^ type * K ^ word` for every seed.
     private static func cancelling(_ count: Int) -> [Chosen] {
         let base: UInt64 = 0x2121_2121_2121_211F
         let golden: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -69,7 +66,7 @@ struct NameHashTests {
             let word = base ^ UInt64(type) &* golden
             var octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
             let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
-            // Labels of one octet follow, so the first label may have any odd length.
+            // Labels of one octet follow, so the first may have any odd length.
             guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { return nil }
             octets += [UInt8](repeating: 1, count: 58) + [0]
             return Chosen(name: octets, type: type)

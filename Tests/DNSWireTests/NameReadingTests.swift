@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Names in messages (RFC 1035 §4.1.4, RFC 9267 §2)")
 struct NameReadingTests {
-    /// Parses the name at `offset` of twelve octets and `octets`.
+    /// Twelve octets precede `octets`.
     private func read(_ octets: [UInt8], at offset: Int) throws(WireError) -> (Name, end: Int) {
         let message = [UInt8](repeating: 0, count: 12) + octets
         var reader = WireReader(message.span, at: offset)
@@ -57,7 +57,6 @@ struct NameReadingTests {
 
     @Test
     func `at most 127 pointers are followed`() throws {
-        // The root, and pointers that each lead to the previous one.
         var octets: [UInt8] = [0, 0]
         for hop in 0..<128 { octets += two(0xC000 | (12 + 2 * hop)) }
         #expect(try read(octets, at: 12 + 2 * 127).0.isRoot)
@@ -85,7 +84,7 @@ struct NameReadingTests {
         #expect(throws: WireError.nameTooLong(at: 12 + 128)) { try read(octets, at: 12 + 193) }
     }
 
-    /// The root, and 126 names of a label and a pointer to the previous name; with offsets.
+    /// 126 names of a label and a pointer to the previous name.
     private static var chain: (message: [UInt8], offsets: [Int]) {
         var message = [UInt8](repeating: 0, count: 13)
         var offsets = [12]

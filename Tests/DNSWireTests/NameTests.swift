@@ -17,7 +17,7 @@ struct NameTests {
 
     @Test
     func `octets next to the letters have no case`() {
-        // The neighbours of the letters; 0xC1 is A with the top bit.
+        // Neighbours of the letters; 0xC1 is A with the top bit.
         #expect(Name("\\@a") != Name("`a"))
         #expect(Name("[a") != Name("{a"))
         #expect(Name("\\193") != Name("\\225"))
@@ -52,7 +52,6 @@ struct NameTests {
         ("example.com", "www.example.com", false), ("notexample.com", "example.com", false),
         ("example.com", ".", true), (".", ".", true), (".", "com", false),
         ("a.b.c", "b.d", false),
-        // The final octets match, but are not a label.
         ("x\\003com", "com", false),
     ])
     func `a name is below each of its suffixes`(case: (String, String, Bool)) throws {

@@ -45,7 +45,6 @@ struct QueryViewAgreementTests {
                 Self.check(error, mutant, message)
             }
         }
-        // Some queries must be accepted.
         #expect(accepted > Self.packets / 10)
         #expect(accepted < Self.packets)
     }
@@ -72,7 +71,6 @@ struct QueryViewAgreementTests {
 
     // MARK: - Judging
 
-    /// Compares facts and message.
     private static func compare(_ facts: QueryFacts, _ octets: [UInt8], with message: Message?) {
         guard let message, let question = message.question else {
             Issue.record("refused as a message: \(octets)")
@@ -93,7 +91,6 @@ struct QueryViewAgreementTests {
         }
     }
 
-    /// Checks that the refused query is invalid or unusual.
     private static func check(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) {
         guard let message else { return }
         let isRight =
@@ -108,7 +105,7 @@ struct QueryViewAgreementTests {
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }
 
-    /// Returns true if the name has a pointer into the header, which only in-place parsing refuses.
+    /// Only in-place parsing refuses a pointer into the header.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, (1...63).contains(octets[position]) {
@@ -134,7 +131,6 @@ struct QueryViewAgreementTests {
         return query
     }
 
-    /// Changes some octets.
     private static func mutate(_ octets: [UInt8], _ random: inout Seeded) -> [UInt8] {
         var mutant = octets
         for _ in 0..<Int.random(in: 1...2, using: &random) where !mutant.isEmpty {

@@ -2,12 +2,10 @@
 import DNSWire
 import Testing
 
-/// A query and its reply.
 private struct Made {
     let query: [UInt8]
     let octets: [UInt8]
 
-    /// Replies with records, as the cache does.
     init(
         _ query: [UInt8],
         _ sections: AnswerSections,
@@ -37,7 +35,6 @@ private struct Made {
         octets = Array(buffer[..<count])
     }
 
-    /// Replies without records.
     init(_ query: [UInt8], rcode: UInt16, moreFlags: UInt16 = 0) throws {
         let facts = try QueryFacts(checking: query.rawSpan)
         var buffer = query + [UInt8](repeating: 0xEE, count: 512)
@@ -119,7 +116,6 @@ struct QueryViewReplyTests {
         let query = RawQuery("0x20") { $0.name = "03 775777 07 6558414D506C45 03 436F4D 00" }.octets
         let made = try Made(query, Self.addresses(2))
         #expect(made.octets[12..<33] == query[12..<33])
-        // The owners point to the question.
         let spelt = try made.message.answers.map { $0.name.octets }
         #expect(spelt == [Array(query[12..<29]), Array(query[12..<29])])
     }
@@ -222,7 +218,6 @@ struct QueryViewReplyTests {
         _ flags: String,
         _ expected: String
     ) {
-        // A question, a record, then OPT with an option.
         let record = "C00C 0006 0001 00000000 0000"
         var buffer = hex(
             "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
@@ -258,7 +253,6 @@ struct QueryViewReplyTests {
     func `an in-place reply equals the one that the message builder writes`() throws {
         var random = RandomMessages(seed: 11)
         for round in 0..<1_500 {
-            // The answer is encoded for the question in another letter case.
             let question = random.question()
             var answer = random.message()
             var header = Header(id: UInt16(round), flags: random.random.next16())
@@ -299,7 +293,6 @@ struct QueryViewReplyTests {
 }
 
 extension Question {
-    /// Returns the question in random letter case.
     fileprivate func respelt(_ random: inout Seeded) -> Question {
         var question = self
         question.name = name.respelt(&random)
@@ -308,7 +301,6 @@ extension Question {
 }
 
 extension Name {
-    /// Returns the name in random letter case.
     func respelt(_ random: inout Seeded) -> Name {
         let octets = octets.map { octet -> UInt8 in
             guard (0x41...0x5A).contains(octet & 0xDF), Bool.random(using: &random) else {
@@ -321,7 +313,6 @@ extension Name {
 }
 
 extension Message {
-    /// Subtracts `age` from each TTL.
     fileprivate mutating func age(by age: UInt32) {
         func aged(_ records: [Record]) -> [Record] {
             records.map { record in

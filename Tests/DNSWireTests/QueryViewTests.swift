@@ -2,7 +2,6 @@
 import DNSWire
 import Testing
 
-/// A query of replaceable parts.
 struct RawQuery: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var flags = "0100"
@@ -12,7 +11,6 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     var recordClass = "0001"
     var rest = ""
 
-    /// Creates a query for `www.example.com` A, then applies `change`.
     init(_ label: String, _ change: (inout RawQuery) -> Void = { _ in }) {
         testDescription = label
         change(&self)
@@ -34,7 +32,6 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Returns the fault; nil for a plain query.
 func fault(of octets: [UInt8]) -> QueryFault? {
     do throws(QueryFault) {
         _ = try QueryFacts(checking: octets.rawSpan)

@@ -4,13 +4,11 @@ import Testing
 
 @Suite("Record data (RFC 1035 §3.3, RFC 2782, RFC 3596, RFC 3597)")
 struct RecordDataTests {
-    /// Returns a reply to `example.com`.
     private func reply(_ type: Int, _ data: String, recordClass: Int = 1) -> [UInt8] {
         header(1, 1, 0, 0) + hex("07 6578616d706c65 03 636f6d 00 0001 0001")
             + record(hex("C00C"), type, hex(data), recordClass: recordClass)
     }
 
-    /// Returns the answer.
     private func read(_ octets: [UInt8]) throws(WireError) -> Record {
         try Message(parsing: octets).answers[0]
     }

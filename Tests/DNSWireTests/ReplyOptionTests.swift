@@ -115,7 +115,6 @@ struct ReplyOptionTests {
         #expect(message.header.isTruncated == isTruncated)
         #expect(message.answers.count == (isTruncated ? 0 : 40))
         if isTruncated {
-            // An empty reply has space.
             #expect(message.edns?.extendedErrors.map(\.text) == ["tell why"])
         } else {
             #expect(message.edns?.extendedErrors.map(\.text) == texts)

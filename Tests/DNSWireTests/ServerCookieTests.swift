@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Server cookies (RFC 9018)")
 struct ServerCookieTests {
-    /// Of RFC 9018 A.1 to A.3.
+    /// RFC 9018 A.1 to A.3.
     private static let secret = CookieSecret(
         low: 0x3FA4_B2A6_E573_E9E5,
         high: 0xCFBF_379E_84DC_E748
@@ -16,7 +16,6 @@ struct ServerCookieTests {
         let client: UInt64
         let address: String
 
-        /// nil for a client cookie alone.
         var sent: ServerCookie?
         let time: UInt32
         let expected: ServerCookie
@@ -145,7 +144,6 @@ struct ServerCookieTests {
 
     @Test
     func `SipHash-2-4 matches the authors' test vectors`() {
-        // Key 00…0F; octets 00, 01, 02, …
         func hash(_ words: UInt64...) -> UInt64 {
             var hash = SipHash(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
             for word in words { hash.absorb(word) }

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("SVCB and HTTPS (RFC 9460, RFC 9461, RFC 9848)")
 struct ServiceBindingTests {
-    /// Parses an HTTPS record.
     private func read(_ data: String) throws -> ServiceBinding {
         let octets = header(0, 1, 0, 0) + record([0], 65, hex(data))
         guard case .svcb(let binding) = try Message(parsing: octets).answers[0].data else {

@@ -8,7 +8,7 @@ import Testing
 @testable import Configuration
 @testable import DaemonLog
 
-/// Log with controlled output and time.
+/// Controlled output and time.
 private final class Harness: Sendable {
     private let lines = Lock<[String]>([])
     private let time = Lock(Instant(nanoseconds: 1 << 50))
@@ -90,7 +90,6 @@ struct LogEntryTests {
         }
     }
 
-    /// Fields of an attacker.
     private static let hostile = LogEntry(
         level: .warning,
         message: "said \"\\no\"\u{1B}]0;x\u{7}",
@@ -147,7 +146,7 @@ struct LogEntryTests {
 
 @Suite("Levels and rate limits of log lines")
 struct LogSinkTests {
-    @Test("levels and formats follow the settings, also after a reload")
+    @Test("levels and formats follow the settings")
     func settings() {
         let harness = Harness { $0.level = .notice }
         harness.logger.info("no")
@@ -202,7 +201,7 @@ struct LogSinkTests {
         #expect(harness.logged() == [])
     }
 
-    @Test("lines without fields or below notice are not limited")
+    @Test("lines without fields or below notice have no limit")
     func unlimited() {
         let harness = Harness()
         for _ in 0..<3 { fail(harness, "a", level: .info) }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Acceleration that the machine does not offer")
 struct AcceleratorTests {
-    /// Starts without CAP_BPF, and returns the log lines.
+    /// Without CAP_BPF.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {
         let diary = LogRecorder()

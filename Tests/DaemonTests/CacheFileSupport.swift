@@ -8,7 +8,6 @@ import TestWorld
 
 @testable import Daemon
 
-/// The cache and its snapshot file during one run of the daemon.
 @ServiceLoop
 final class Run {
     let cache: AnswerCache
@@ -46,7 +45,6 @@ final class Run {
         await hours.rest()
     }
 
-    /// Ends as the daemon does, with 2 s for the last snapshot.
     func finish() async { await file.finish(by: hours.now + .seconds(2)) }
 
     func insert(_ name: String, ttl: UInt32 = 600, stale: UInt32 = 0, server: String = "v/1") throws
@@ -57,7 +55,6 @@ final class Run {
         )
     }
 
-    /// Yields to other jobs of the loop.
     func fill(_ count: Int) async throws {
         for index in 0..<count {
             try insert("n\(index).example.com")

@@ -73,7 +73,7 @@ struct CacheFileTests {
         await run.start()
         hours.advance(by: 300)
         await hours.rest()
-        #expect(names(in: folder.path) == [], "nothing to write")
+        #expect(names(in: folder.path) == [])
 
         try run.insert("www.example.com")
         hours.advance(by: 299)
@@ -85,12 +85,12 @@ struct CacheFileTests {
 
         hours.advance(by: 300)
         await hours.rest()
-        #expect(run.file.numbers.latest?.instant == first, "the file is unchanged")
+        #expect(run.file.numbers.latest?.instant == first)
 
         run.cache.remove(.all, now: hours.now)
         hours.advance(by: 300)
         await hours.rest()
-        #expect(run.file.numbers.latest?.entries == 0, "flushed answers are not restored")
+        #expect(run.file.numbers.latest?.entries == 0)
         #expect(run.diary.all.count == 2)
     }
 
@@ -254,7 +254,6 @@ struct CacheFileTests {
         #expect(try read(path + ".damaged") == octets)
         #expect(run.file.numbers.fault?.contains("at octet") == true)
 
-        // The daemon continues with an empty cache.
         try run.insert("www.example.com")
         await run.finish()
         #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.damaged"])

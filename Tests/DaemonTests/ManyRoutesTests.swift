@@ -42,12 +42,11 @@ struct ManyRoutesTests {
         let name = try Name("www.n\(number).example.org")
         let query = Query(question: Question(name: name, type: .a))
         let match = try #require(components.resolver.preview(query).match)
-        // Routes begin on line 5.
         #expect(match.route.place == "f:\(number + 5)")
         return components.settings.routes[number].upstreams
     }
 
-    @Test("100,000 routes are applied, and a reload finds and applies exactly the changed ones")
+    @Test("of 100,000 routes, a reload applies exactly the changed ones")
     @ServiceLoop
     func reload() async throws {
         let (old, changed) = (
@@ -63,7 +62,6 @@ struct ManyRoutesTests {
         #expect(try Self.upstreams(Self.count - 100, components) == ["first"])
         let prepared = try await PreparedReload.make(changed, after: old)
         let outcome = prepared.outcome
-        // Each changed route removes one upstream and adds one.
         #expect(outcome.changes.count + outcome.unlistedChanges == 2 * Self.count / 100)
         #expect(outcome.problems.isEmpty && outcome.needsRestart.isEmpty)
         let new = try await Components.make(

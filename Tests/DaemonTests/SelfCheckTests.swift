@@ -28,7 +28,6 @@ struct SelfCheckTests {
         )
     }
 
-    /// Answers one health check query, as a worker and the service loop do.
     private func answerOnce() throws -> WorkerThread {
         let (listener, own) = (listeners.datagrams[0], own)
         return try WorkerThread(named: "answer") {
@@ -76,7 +75,6 @@ struct SelfCheckTests {
         _ = thread
     }
 
-    /// Worker thread that stops when the test asks for it.
     private final class Worker: Sendable {
         private let isOver = Atomic(false)
         private let thread: Lock<WorkerThread?> = Lock(nil)

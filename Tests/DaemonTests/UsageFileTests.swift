@@ -26,7 +26,7 @@ struct UsageFileTests {
         }
     }
 
-    @Test("the counts outlive the object, and two objects share them")
+    @Test("the counts outlive the object; two objects share them")
     func shared() throws {
         let (first, second) = (try file(), try file())
         #expect(add(5, of: "a", to: first)?.unitsToday == 5)
@@ -51,7 +51,7 @@ struct UsageFileTests {
         #expect(UsageFile.records(octets + octets) == nil)
     }
 
-    @Test("a damaged file has no counts until it is reset, and a removed file is made again")
+    @Test("a damaged file has no counts until it is reset")
     func reset() throws {
         let file = try file()
         _ = add(5, of: "a", to: file)
@@ -66,7 +66,7 @@ struct UsageFileTests {
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("without a usable directory the counts are in memory, and the reason is known")
+    @Test("without a usable directory the counts are in memory")
     func unavailable() throws {
         let file = UsageFile(directory: "/dev/null/httpdnsd")
         #expect(add(5, of: "a", to: file)?.unitsToday == 5)

@@ -72,7 +72,6 @@ struct AlibabaRefusalTests {
             let reply = try emulator.get("/v2/d?\(content)&s=\(s)")
             #expect(reply.text.hasPrefix("{\"code\":\"\(code)\""), "\(reply.text)")
         }
-        // The clock can be changed at run time, for clients that learn the time from Date.
         let (content, s) = AlibabaVector.signed[0]
         #expect(try emulator.get("/v2/d?\(content)&s=\(s)").status == 200)
         let offset = AlibabaVector.time + 601 - Int(Date().timeIntervalSince1970)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Test vectors: the demo account at a fixed time.
+/// The demo account at a fixed time.
 enum AlibabaVector {
     static let time = 1_700_000_000
     static let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     static let aes = "000102030405060708090a0b0c0d0e0f"
 
-    /// Signed content and its HMAC, from an independent script according to the SDKs.
+    /// From an independent script.
     static let signed = [
         (
             "dn=www.aliyun.com&exp=1700000600&id=100000&m=0&q=4&v=1.0",
@@ -38,7 +38,7 @@ enum AlibabaVector {
         ),
     ]
 
-    /// Encrypted `{"dn":"www.aliyun.com","q":"4,6"}`, and the request's signature.
+    /// `{"dn":"www.aliyun.com","q":"4,6"}`, and the request's signature.
     static let encrypted = [
         (
             "1",
@@ -121,7 +121,7 @@ struct AlibabaV1Tests {
             let reply = try emulator.get("/100000/\(path)?" + query)
             #expect(reply.status == 200)
             #expect(reply.text.contains("192.0.2.20"))
-            // The client's address and the families are not signed.
+            // Client address and families are not signed.
             #expect(try emulator.get("/100000/\(path)?\(query)&query=6&ip=1.1.1.1").status == 200)
         }
         #expect(try emulator.calls().channels == ["alibaba-v1-signed": 4])
@@ -189,7 +189,6 @@ struct AlibabaV1Tests {
 
 @Suite("Alibaba EMAS HTTPDNS, v2 (2978980)")
 struct AlibabaV2Tests {
-    /// Both families.
     static let data =
         #"{"cip":"127.0.0.1","answers":[{"dn":"www.aliyun.com","#
         + #""v4":{"ips":["192.0.2.20","192.0.2.21"],"ttl":60},"#
@@ -260,7 +259,6 @@ struct AlibabaV2Tests {
         #expect(try emulator.calls().names == ["www.aliyun.com": 1])
         #expect(try emulator.calls().channels == ["alibaba-v2-m\(mode)-signed": 1])
 
-        // The same request without a signature.
         #expect(try emulator.get("/v2/d?id=100000&m=\(mode)&enc=\(enc)").status == 200)
         #expect(try emulator.calls().channels["alibaba-v2-m\(mode)"] == 1)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The bill follows the vendors' published rules")
 struct BillTests {
-    /// Bill as printed by `GET /_emulator/bill`.
+    /// `GET /_emulator/bill`.
     struct Printed: Decodable, Equatable {
         var units: Int
         var names: [String: [String: Int]]
@@ -51,7 +51,7 @@ struct BillTests {
         let path = "/v2/d?id=100000&m=\(vector.mode)&enc=\(vector.enc)"
         let reply = try Curl((weight.isHTTPS ? Self.https : []) + [emulator.url + path])
         #expect(reply.status == 200)
-        // The vector asks for both families; www.aliyun.com has no AAAA.
+        // Both families are requested; www.aliyun.com has no AAAA.
         let expected = Printed(units: weight.units, names: ["www.aliyun.com": ["a": weight.units]])
         #expect(try Self.bill(emulator) == expected)
     }
@@ -134,7 +134,6 @@ struct BillTests {
         #expect(try Curl((isHTTPS ? Self.https : []) + [path]).status == 200)
         let expected = ["www.baidu.com": ["a": units], "six.example.com": ["aaaa": units]]
         #expect(try Self.bill(emulator) == Printed(units: 2 * units, names: expected))
-        // A refusal has status 200, too.
         #expect(try emulator.get(BaiduTests.url("a..com")).status == 200)
         #expect(try Self.bill(emulator).units == 2 * units)
     }
@@ -155,7 +154,7 @@ struct BillTests {
         ]
         #expect(try Self.bill(emulator) == Printed(units: 4, names: expected))
 
-        // Service addresses and refusals are free, even with status 200.
+        // Free, even with status 200.
         #expect(try emulator.get("/conf?token=987654321").status == 200)
         #expect(try emulator.get("/d?dn=www.example.com&token=1").status == 401)
         #expect(try emulator.ask("www.example.com", "&type=mx").status == 200)
@@ -173,7 +172,6 @@ struct BillTests {
     func `a reply that the client cannot use is billed`(_ fault: String) throws {
         let emulator = try RunningEmulator("--fault", fault)
         let path = "/100000/d?host=www.example.com"
-        // Only the silent server needs the limit.
         _ = try emulator.get(path, "--max-time", fault == "silent" ? "1" : "30")
         #expect(try Self.bill(emulator) == Printed(units: 1, names: ["www.example.com": ["a": 1]]))
     }

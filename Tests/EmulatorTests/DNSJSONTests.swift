@@ -8,7 +8,6 @@ import Testing
 struct DNSJSONTests {
     private static let accept = ["--header", "Accept: application/dns-json"]
 
-    /// JSON text between status and question name.
     private static func head(_ status: Int) -> String {
         #"{"Status":\#(status),"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,"#
             + #""Question":[{"name":""#

@@ -4,7 +4,6 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Digests by openssl(1), independent of the emulator's own code.
 enum OpenSSL {
     static func md5(_ text: String) throws -> String {
         try digest(["dgst", "-md5", "-r"], text)
@@ -14,7 +13,6 @@ enum OpenSSL {
         try digest(["dgst", "-sha256", "-r"], text)
     }
 
-    /// The key is hexadecimal.
     static func hmac(_ text: String, key: String) throws -> String {
         try digest(
             ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:" + key, "-r"],
@@ -22,7 +20,6 @@ enum OpenSSL {
         )
     }
 
-    /// Decrypts AES-128-CBC; the message begins with its IV.
     static func openCBC(_ message: [UInt8], key: String) throws -> String {
         let file = try TemporaryFile("", suffix: ".bin")
         try Data(message.dropFirst(16)).write(to: URL(filePath: file.path))

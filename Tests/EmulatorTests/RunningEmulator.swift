@@ -6,10 +6,9 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Serializes spawning: a child must not inherit another child's pipes.
+/// A child must not inherit another child's pipes.
 private let spawning = Mutex(())
 
-/// Child process with its output in pipes.
 struct Child {
     let process = Process()
     let output = Pipe()
@@ -34,7 +33,6 @@ struct Child {
         try? errors.fileHandleForReading.close()
     }
 
-    /// Reads standard output and standard error to their end.
     func finish() throws -> (output: [UInt8], errors: String, code: Int32) {
         let said = try output.fileHandleForReading.readToEnd() ?? Data()
         let complained = try errors.fileHandleForReading.readToEnd() ?? Data()
@@ -44,17 +42,14 @@ struct Child {
     }
 }
 
-/// The real emulator from the test's directory, on a free port.
 final class RunningEmulator {
     static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "httpdns-emulator")
 
     let child: Child
 
-    /// `http://ADDR:PORT`.
     let url: String
 
-    /// Waits until the emulator listens.
     convenience init(_ options: String..., listen: String = "127.0.0.1:0") throws {
         try self.init(options: options, listen: listen)
     }
@@ -84,12 +79,11 @@ final class RunningEmulator {
         try Curl(options + [url + path])
     }
 
-    /// Sends a lookup with token and further parameters.
     func ask(_ names: String, _ parameters: String = "", _ options: String...) throws -> Curl {
         try Curl(options + ["\(url)/d?dn=\(names)&token=987654321\(parameters)"])
     }
 
-    /// Sends the octets of a file (curl's telnet sends standard input).
+    /// curl's telnet sends standard input.
     func raw(_ file: TemporaryFile) throws -> String {
         let arguments = ["--silent", "--noproxy", "*", "--upload-file", file.path]
         let url = "telnet://" + url.dropFirst("http://".count)
@@ -122,7 +116,6 @@ struct Curl {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Runs curl without a proxy and splits header and body.
     init(_ arguments: [String]) throws {
         let curl = ["--silent", "--include", "--noproxy", "*"] + arguments
         let result = try Child(URL(filePath: "/usr/bin/env"), ["curl"] + curl).finish()
@@ -144,7 +137,6 @@ struct Curl {
     }
 }
 
-/// Removed with this object.
 final class TemporaryFile {
     let path: String
 

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Tencent Cloud HTTPDNS, HTTP API (379/54976) and HTTPS API (379/95498)")
 struct TencentTests {
-    /// Documented request with its answer.
     struct Example: CustomTestStringConvertible {
         var label: String
         var names = "cloud.tencent.com"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Protocol message and its ciphertexts.
 struct Vector: CustomTestStringConvertible, Sendable {
     /// R for requests of clients, S for replies of servers.
     let label: String
     let text: String
-    /// DES-ECB, hexadecimal.
+    /// Hexadecimal.
     let des: String
-    /// AES-128-CBC with its IV in front, hexadecimal.
+    /// IV first; hexadecimal.
     let aes: String
 
     var testDescription: String { label }
@@ -24,7 +23,7 @@ struct Vector: CustomTestStringConvertible, Sendable {
     ///
     /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of S are
     /// from "HTTP API" 379/54976 and "service IP disaster recovery" 379/116336. python-cryptography
-    /// and openssl(1) computed equal ciphertexts.
+    /// and openssl(1) agree.
     static let all: [Vector] = [
         Vector(
             label: "R1",

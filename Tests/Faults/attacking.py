@@ -12,7 +12,6 @@ BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
 
 
 def modules(root):
-    """Returns the attacks by name, in the order of their names."""
     directory = os.path.join(root, "Tests", "Faults", "attacks")
     if directory not in sys.path:
         sys.path.insert(0, directory)
@@ -22,7 +21,7 @@ def modules(root):
 
 
 def attempt(module, programs, server):
-    """Runs one attack; returns its figure, or the reason for its failure, and whether the promise holds."""
+    """Returns the figure, or the reason for a failure, and whether the promise holds."""
     common = importlib.import_module("common")
     try:
         return module.run(programs, server)
@@ -33,8 +32,7 @@ def attempt(module, programs, server):
 def run(root, bench, chosen, before):
     """Runs attacks against the build, then against an older build and the peers.
 
-    - Parameter before: the directory of the older build; with None its column is empty.
-    - Returns: the table in Markdown, and the broken promises as sentences.
+    Returns the table in Markdown, and the broken promises.
     """
     importlib.import_module("common").isolate()
     rows, broken = [], []
@@ -52,5 +50,5 @@ def run(root, bench, chosen, before):
 
 
 def write(path, text):
-    """Replaces the table between its markers in a page."""
+    """Replaces the table between its markers."""
     report.write(path, text, BEGIN, END)

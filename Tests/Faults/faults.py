@@ -25,17 +25,15 @@ def nothing(_):
 
 @dataclasses.dataclass
 class Fault:
-    """A fault."""
-
     name: str
     title: str
     begins: typing.Callable
     ends: typing.Callable = nothing
-    # Seconds until uncached names are answered again, and vendor names by the vendor.
+    # Seconds until names are answered again, and by the vendor.
     within: float = 1.0
     vendor_within: float = 1.0
     servers: tuple = ("httpdnsd",)
-    # True if the server process cannot answer during the fault.
+    # True if the server process cannot answer.
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
@@ -46,7 +44,6 @@ class Fault:
 
 
 def vendor(name, title, fault, **more):
-    """Returns the fault of a vendor that misbehaves constantly."""
     return Fault(
         f"vendor-{name}", f"vendor {title}",
         lambda server: server.world.vendor(fault), lambda server: server.world.vendor(""), **more,
@@ -54,7 +51,6 @@ def vendor(name, title, fault, **more):
 
 
 def upstream(name, title, fault, **more):
-    """Returns the fault of an upstream that misbehaves constantly."""
     return Fault(
         f"upstream-{name}", f"upstream {title}",
         lambda server: server.world.upstream(fault), lambda server: server.world.upstream("well"),
@@ -63,7 +59,7 @@ def upstream(name, title, fault, **more):
 
 
 def front(scheme, name, title, begins, ends):
-    """Returns a fault of dnsdist in front of an upstream over TCP or TLS."""
+    """Fault of dnsdist in front of an upstream over TCP or TLS."""
     return Fault(
         f"{scheme}-{name}", f"upstream over {scheme.upper()} {title}", begins, ends,
         scheme=scheme, within=2,
@@ -71,7 +67,6 @@ def front(scheme, name, title, begins, ends):
 
 
 def fronts(scheme):
-    """Returns all faults of such an upstream."""
     return [
         front(scheme, "silent", "is silent",
               lambda server: server.world.signal_front(signal.SIGSTOP),
@@ -82,8 +77,6 @@ def fronts(scheme):
     ]
 
 
-# Flapping components and stopped clients
-
 class Flapping:
     """A component that alternates between two states."""
 
@@ -91,7 +84,6 @@ class Flapping:
         self.over, self.thread = threading.Event(), None
 
     def begin(self, server):
-        """Begins with no answers."""
         self.over.clear()
 
         def turn():
@@ -105,48 +97,40 @@ class Flapping:
         self.thread.start()
 
     def end(self, server):
-        """Ends in the healthy state."""
         self.over.set()
         self.thread.join()
         server.world.vendor("")
 
 
 def everything_silent(server):
-    """Makes vendor and upstream unresponsive."""
     server.world.vendor("silent")
     server.world.upstream("silent")
 
 
-# The network
-
 def change_address(server):
-    """Changes the address of the machine; connections from the old one break without an error."""
+    """Changes the machine's address; connections from the old one break without an error."""
     del server
     world.run("ip", "address", "del", f"{world.MACHINE}/24", "dev", "cable")
     world.run("ip", "address", "add", f"{world.OTHER_MACHINE}/24", "dev", "cable")
 
 
 def restore_address(server):
-    """Restores the address for later faults."""
     del server
     world.run("ip", "address", "del", f"{world.OTHER_MACHINE}/24", "dev", "cable")
     world.run("ip", "address", "add", f"{world.MACHINE}/24", "dev", "cable")
 
 
 def link(state):
-    """Sets the state of the cable."""
     return lambda _: world.run("ip", "link", "set", "cable", state)
 
 
-# The disk. The clocks jump by five minutes, the interval of snapshots.
+# Clocks jump by five minutes, the interval of snapshots.
 
 def write_snapshot(server):
-    """Advances the clocks by five minutes without a suspend."""
     server.clocks.jump(wall=301, monotonic=301, boot=301)
 
 
 def fill_disk(server):
-    """Fills the disk."""
     world.run("mount", "-t", "tmpfs", "-o", "size=64k", "none", server.disk)
     with contextlib.suppress(OSError), open(os.path.join(server.disk, "full"), "wb", 0) as file:
         while True:
@@ -155,25 +139,20 @@ def fill_disk(server):
 
 
 def empty_disk(server):
-    """Frees the space of the disk."""
     os.remove(os.path.join(server.disk, "full"))
     world.run("mount", "-o", "remount,size=64m", server.disk)
     write_snapshot(server)
 
 
 def lock_disk(server):
-    """Makes the disk read-only."""
     world.run("mount", "-t", "tmpfs", "-o", "ro", "none", server.disk)
     write_snapshot(server)
 
 
 def unlock_disk(server):
-    """Makes the disk writable."""
     world.run("mount", "-o", "remount,rw", server.disk)
     write_snapshot(server)
 
-
-# Limits
 
 class Descriptors:
     """Uses up all descriptors while clients connect over TCP."""
@@ -182,7 +161,6 @@ class Descriptors:
         self.old, self.clients = None, []
 
     def begin(self, server):
-        """Takes the descriptors."""
         used = len(glob.glob(f"/proc/{server.pid}/fd/*"))
         self.old = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used, self.old[1]))
@@ -193,7 +171,6 @@ class Descriptors:
             self.clients.append(made)
 
     def end(self, server):
-        """Releases the descriptors."""
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, self.old)
         for each in self.clients:
             each.close()
@@ -201,7 +178,7 @@ class Descriptors:
 
 
 class Memory:
-    """A control group with little memory for new allocations of the process."""
+    """A control group with little memory for new allocations."""
 
     # Octets; existing memory stays charged to the previous group.
     MORE = 2 << 20
@@ -210,7 +187,6 @@ class Memory:
         self.group = None
 
     def begin(self, server):
-        """Moves the process to the group."""
         is_old = os.path.isdir("/sys/fs/cgroup/memory")
         base = "/sys/fs/cgroup/memory" if is_old else "/sys/fs/cgroup"
         self.group = os.path.join(base, f"httpdnsd-faults-{os.getpid()}")
@@ -227,7 +203,7 @@ class Memory:
             file.write(str(value))
 
     def end(self, server):
-        """Lifts the limit, and restarts the process if it was killed."""
+        """Lifts the limit, and restarts a killed process."""
         with contextlib.suppress(OSError):
             parent = os.path.join(os.path.dirname(self.group), "cgroup.procs")
             with open(parent, "w", encoding="ascii") as file:
@@ -236,20 +212,16 @@ class Memory:
             os.rmdir(self.group)
 
 
-# The process
-
 def send(number):
-    """Returns a function that sends the process a signal."""
     return lambda server: os.kill(server.pid, number)
 
 
 def suspend(server):
-    """Simulates the begin of a suspend."""
     os.kill(server.pid, signal.SIGSTOP)
 
 
 def resume(server):
-    """Simulates the resume after an hour."""
+    """Resumes after an hour."""
     server.clocks.jump(wall=3600, boot=3600)
     os.kill(server.pid, signal.SIGCONT)
 

@@ -14,13 +14,13 @@ LOST, BY_UPSTREAM, BY_VENDOR, FAILED, WRONG = range(5)
 LATE = {"cached": 100_000, "expiring": 1_000_000, "uncached": 1_000_000}
 
 
-# Microseconds after a restart in which accumulated queries may be late.
+# Microseconds after a restart in which queries may be late.
 CATCHING_UP = 500_000
 
 
 @dataclasses.dataclass
 class Span:
-    """The span of a fault, in microseconds since the first query was due."""
+    """Span of a fault in microseconds since the first query."""
 
     begin: float
     # End of the fault, and restart of an absent process.
@@ -28,7 +28,6 @@ class Span:
 
 
 def records(path):
-    """Returns due time, duration, kind and verdict of each query."""
     with open(path, "rb") as file:
         return [each[:4] for each in struct.iter_unpack("<IIBBH", file.read())]
 
@@ -56,7 +55,6 @@ def judged(rows, span, is_absence):
         count["asked"] += 1
         count["wrong"] += verdict == WRONG
         if name != "garbage":
-            # Queries to an absent process.
             until = span.end + (0 if verdict == LOST else CATCHING_UP)
             is_away = is_absence and due < until and (verdict == LOST or is_late)
             count["away"] += is_away
@@ -87,12 +85,11 @@ def judged(rows, span, is_absence):
 
 
 def recovered(last, span, final):
-    """Returns the seconds from the end of a fault to its last effect; None if effects continued to the end."""
+    """Returns the seconds from the end of a fault to its last effect; None if the effects continued."""
     return None if final - last < 500_000 else (last - span.end) / 1e6
 
 
 def promises(fault, figure, server, counts_only):
-    """Returns the broken promises of a fault as sentences."""
     broken = []
     cached = figure["cached"]
     wrong = sum(figure[name]["wrong"] for name in KINDS)

@@ -22,7 +22,7 @@ BEFORE, AFTER = 1.0, 6.0
 
 
 def main(root):
-    """Runs faults; returns 0 if all promises were kept, 1 if not, 2 if a fault could not be run."""
+    """Returns 0 if all promises were kept, 1 if not, 2 if a fault could not be run."""
     options = parser().parse_args()
     if options.attacks:
         return attack(root, options)
@@ -60,7 +60,7 @@ def main(root):
 
 
 def attack(root, options):
-    """Runs attacks; returns 0 if all promises were kept, 1 if not, 2 if an attack could not be run."""
+    """Returns 0 if all promises were kept, 1 if not, 2 if an attack could not be run."""
     known = attacking.modules(root)
     unknown = [name for name in options.faults if name not in known]
     if unknown:
@@ -85,7 +85,6 @@ def attack(root, options):
 
 
 def parser():
-    """Returns the command line parser."""
     made = argparse.ArgumentParser(
         prog="scripts/faults",
         description="Runs the release daemon under a steady storm of queries, lets things go "
@@ -123,7 +122,6 @@ def parser():
 
 
 def run(bench, options, chosen):
-    """Runs faults sequentially against the servers to which they apply."""
     storm = bench.path("storm")
     source = os.path.join(bench.root, "Tests", "Faults", "storm.c")
     world.run("cc", "-O2", "-o", storm, source)
@@ -157,7 +155,6 @@ def run(bench, options, chosen):
 
 
 def one(bench, options, there, fault, title, storm):
-    """Runs one fault against one server."""
     there.well()
     server = world.Server(there, title, fault.preload, fault.holds and title == "httpdnsd",
                           fault.scheme)
@@ -200,5 +197,5 @@ def one(bench, options, there, fault, title, storm):
 
 
 def wait(until):
-    """Waits until a time of the monotonic clock, which schedules the begin and end of faults."""
+    """Waits until a time of the monotonic clock."""
     threading.Event().wait(max(0, until - time.monotonic()))

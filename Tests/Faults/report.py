@@ -6,27 +6,23 @@ BEGIN, END = "<!-- faults: begin -->", "<!-- faults: end -->"
 
 
 def number(value):
-    """Returns a count as text, highlighted if it is not 0."""
+    """Highlights a count that is not 0."""
     return f"{value:,}" if value == 0 else f"**{value:,}**"
 
 
 def milliseconds(value):
-    """Returns a time in milliseconds as text."""
     return "–" if value is None else f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def seconds(value):
-    """Returns a time in seconds as text."""
     return "**not seen**" if value is None else f"{value:.1f}"
 
 
 def three(count):
-    """Returns the results of names outside the cache."""
     return f"{count['lost']:,} / {count['failed']:,} / {milliseconds(count['max_ms'])}"
 
 
 def line(row, is_first):
-    """Returns one line of the table."""
     title = row["title"] if is_first else ""
     if "failure" in row:
         return [title, row["server"], row["failure"], *[""] * 9]
@@ -45,7 +41,6 @@ def line(row, is_first):
 
 
 def markdown(result):
-    """Returns the table and its place of measurement."""
     rows, last = [], None
     for row in result["rows"]:
         rows.append(line(row, row["fault"] != last))
@@ -63,7 +58,6 @@ def markdown(result):
 
 
 def write(path, text, begin=BEGIN, end=END):
-    """Replaces the text between markers."""
     with open(path, encoding="utf-8") as file:
         old = file.read()
     head, rest = old.split(begin)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the daemon under load with a sanitizer or valgrind.
 
-There are two runs. The first has all actions of clients and operators, and ends with SIGTERM. The second starts with
-the snapshot of the first, uses kernel acceleration, and ends while queries still arrive. The sanitizer writes its
-reports as its environment says, and scripts/test evaluates them. This program checks only what must hold at any speed:
-no wrong answer, every verb succeeds, both runs end without an error.
+The first run has all actions of clients and operators, and ends with SIGTERM. The second starts with the snapshot of
+the first, uses kernel acceleration, and ends while queries still arrive. scripts/test evaluates the sanitizer's
+reports. This program checks what must hold at any speed: no wrong answer, every verb succeeds, both runs end without an
+error.
 
-Leaks are evaluated here too. Blocks that remain once or twice at the end belong to the daemon, which does not release
-its objects before it exits, and to tables of weak references, which a leak check cannot reach. A real leak occurs with
-each query, connection or reload, and so more than FEW times.
+Leaks are evaluated here too. Blocks that remain once or twice belong to the daemon, which does not release its objects
+before it exits, and to tables of weak references, which a leak check cannot reach. A real leak occurs with each query,
+connection or reload, and so more than FEW times.
 """
 import argparse
 import contextlib
@@ -34,13 +34,12 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Permitted blocks of one place at the end, and a higher number of rounds of verbs.
+# Permitted blocks of one place, and a higher number of rounds of verbs.
 FEW, ROUNDS = 16, 24
 
-# Exit status of httpdnsctl without reply.
+# httpdnsctl's exit status without reply.
 UNREACHABLE = 3
 
-# Upstream over TLS, before the one over UDP.
 UNBOUND = """server:
   tls-port: 8853
   tls-service-pem: "{chain}"
@@ -66,7 +65,6 @@ answers: {{order: {order}}}
 cache: {{size: 1MiB, snapshot: {snapshot}}}
 """
 
-# Alternating settings of reloads.
 EDITIONS = [
     {"vendors": "plain, secure", "upstream": 'url: "udp://192.0.2.1"', "order": "as-received", "level": "info",
      "queries": "off", "accelerate": "off"},
@@ -78,7 +76,7 @@ EDITIONS = [
 
 
 class Watched(world.Server):
-    """The daemon with vendors over HTTP and HTTPS, optionally run under another program."""
+    """The daemon with vendors over HTTP and HTTPS."""
 
     def __init__(self, there, front, under, seconds_to_end):
         self.front, self.under, self.seconds_to_end = front, under, seconds_to_end
@@ -91,7 +89,6 @@ class Watched(world.Server):
         return [*self.under, self.bench.product("httpdnsd"), "--config", self.file]
 
     def edit(self, edition):
-        """Writes the settings."""
         known = {"authority": self.front.authority, "port": self.front.port}
         self._write("httpdnsd.yaml", SETTINGS.format(
             control=self.control, key=self.world.key, token=self.token, snapshot=self.snapshot,
@@ -99,7 +96,6 @@ class Watched(world.Server):
         ))
 
     def end(self):
-        """Ends the daemon as a service manager does, and checks the exit status."""
         process = self.program.process
         if process.poll() is None:
             process.terminate()
@@ -135,7 +131,6 @@ def main(root):
 
 
 def run(bench, options):
-    """Executes both runs."""
     storm = bench.path("storm")
     world.run("cc", "-O2", "-o", storm, os.path.join(bench.root, "Tests", "Faults", "storm.c"))
     there = world.World(bench)
@@ -165,7 +160,7 @@ def run(bench, options):
 
 
 def forget_few(reports):
-    """Removes reports that have only a few remaining blocks of each place."""
+    """Removes reports with only a few blocks of each place."""
     for path in glob.glob(os.path.join(reports or "", "of.*")):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -178,7 +173,7 @@ def forget_few(reports):
 
 
 def life(bench, options, server, storm, is_whole):
-    """Sends queries for a while, concurrently with all other actions of clients and operators."""
+    """Sends queries, concurrently with all other actions of clients and operators."""
     file = bench.path("records")
     command = [storm, "-p", str(world.PORT), "-r", str(options.rate), "-s", str(options.seconds),
                "-n", str(world.HOT), "-b", str(world.BRIEF), "-o", file]
@@ -213,10 +208,8 @@ def life(bench, options, server, storm, is_whole):
         raise Failure(f"{told}; {server.program.text()}")
 
 
-# Clients over TCP
-
 def streams(options):
-    """Opens connections that are normal, pipelined, half-closed, reset, idle and abused."""
+    """Opens normal, pipelined, half-closed, reset, idle and abused connections."""
     names = [f"hot{number:07}.forward.example" for number in range(8)]
     names += [f"hot{number:07}.vendor.example" for number in range(8)]
     message = b"".join(
@@ -244,13 +237,11 @@ def streams(options):
 
 
 def reset(stream):
-    """Closes the connection with a reset."""
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("2i", 1, 0))
     stream.close()
 
 
 def read_reply(stream):
-    """Reads one reply."""
     head = stream.recv(2, socket.MSG_WAITALL)
     if len(head) < 2:
         raise Failure("a connection ended before its last reply")
@@ -259,10 +250,8 @@ def read_reply(stream):
         raise Failure("a connection ended within a reply")
 
 
-# The operator
-
 def operate(bench, options, server, turn):
-    """Runs one round of all verbs; `turn` varies their parameters."""
+    """Runs all verbs; `turn` varies their parameters."""
     def verb(*words, wanted=(0,)):
         return control(bench, options, server, *words, wanted=wanted)
 
@@ -298,7 +287,6 @@ def operate(bench, options, server, turn):
 
 
 def control(bench, options, server, *words, wanted=(0, 4)):
-    """Runs httpdnsctl and returns its output."""
     command = [bench.product("httpdnsctl"), "--socket", server.control, "--json", *words]
     for _ in range(int(options.patience)):
         done = subprocess.run(command, capture_output=True, text=True)

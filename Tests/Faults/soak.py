@@ -2,8 +2,8 @@
 """A long run under a steady load that detects growth.
 
 The first vendor of the route is dead, the second is healthy. 5,000 names get three quarters of the queries, 95,000
-names the rest: more than the cache of 16 MiB holds, so that entries are evicted constantly. Each sample has the results
-of ten seconds and the state of the process at their end.
+names the rest: more than the cache of 16 MiB holds. Each sample has the results of ten seconds and the state of the
+process at their end.
 """
 import argparse
 import json
@@ -23,7 +23,6 @@ from programs import Failure
 
 BEGIN, END = "<!-- soak: begin -->", "<!-- soak: end -->"
 
-# Queries per second and names: cached names, and evicted names.
 LOADS = {"kept": (1500, 5000), "churning": (500, 95000)}
 
 SETTINGS = """
@@ -38,7 +37,7 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# Samples with units; slopes are per hour.
+# Slopes are per hour.
 SERIES = {
     "rss_mib": ("resident memory", "MiB"),
     "descriptors": ("descriptors", ""),
@@ -51,8 +50,6 @@ SERIES = {
 
 
 class Soaked(world.Server):
-    """The daemon with a dead vendor and a healthy one."""
-
     def _httpdnsd(self):
         file = self._write("httpdnsd.yaml", SETTINGS.format(
             control=self.control, key=self.world.key, snapshot=self.snapshot
@@ -61,7 +58,7 @@ class Soaked(world.Server):
 
 
 def main(root):
-    """Runs the load; returns 0 on success, 1 if a query was lost or wrong, 2 if it could not be run."""
+    """Returns 0 on success, 1 if a query was lost or wrong, 2 if it could not be run."""
     made = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     made.add_argument("--minutes", type=float, default=60, help="so long (default 60)")
     made.add_argument("--slice", type=float, default=10, help="seconds a sample (default 10)")
@@ -97,7 +94,6 @@ def main(root):
 
 
 def soak(bench, options):
-    """Takes samples until the end; the samples so far are always in a file."""
     there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
     # Never reads: connections stay in its backlog.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
@@ -106,7 +102,6 @@ def soak(bench, options):
     result = {"samples": samples, "machine": machine, "slice": options.slice}
     while time.monotonic() < start + options.minutes * 60:
         samples.append(sample(bench, server, options.slice, start, len(samples)))
-        # The first vendor is found dead in the first sample.
         result["lost"] = sum(each["lost"] for each in samples[1:])
         result["wrong"] = sum(each["wrong"] for each in samples[1:])
         if options.json:
@@ -129,7 +124,6 @@ while True:
 
 
 def sample(bench, server, seconds, start, number):
-    """Sends queries for a while, continuing after the last sample, and measures the process."""
     cpu, begun = server.program.cpu(), time.monotonic()
     clients = {
         name: subprocess.Popen(
@@ -164,10 +158,8 @@ def sample(bench, server, seconds, start, number):
     }
 
 
-# Figures
-
 def settled(samples):
-    """Returns the samples after the first sixth (at most ten minutes), in which the cache fills."""
+    """Without the first sixth (at most ten minutes), in which the cache fills."""
     first = min(10, samples[-1]["minute"] / 6)
     return [each for each in samples if each["minute"] >= first]
 
@@ -199,7 +191,6 @@ def student(freedom):
 
 
 def markdown(result):
-    """Returns the results."""
     samples = result["samples"]
     after = settled(samples)
     rows = []
@@ -223,7 +214,6 @@ def markdown(result):
 
 
 def plot(result, directory):
-    """Plots the samples."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A resolver that knows every name of `storm`, with faults set on standard input.
 
-It denies all other names. `. NS`, the health probe of forwarders, has no records.
-
-Each input line sets a fault: well, silent, slow, servfail, wrong-id, refuses. It answers over UDP; unless it is well,
-TCP connections are reset.
+It denies all other names. `. NS`, the health probe, has no records. Each input line sets a fault: well, silent, slow,
+servfail, wrong-id, refuses. Unless it is well, TCP connections are reset.
 """
 import heapq
 import random
@@ -15,7 +13,7 @@ import struct
 import sys
 import time
 
-# Seconds of a slow answer: within forwarders' timeouts.
+# Within forwarders' timeouts.
 SLOW = 1.5
 
 NAME = re.compile(rb"(hot|brief|new)(\d{7})")
@@ -30,11 +28,10 @@ def place(word, number):
 
 
 def reply(query, fault):
-    """Returns the reply to a query, or None."""
     if len(query) < 17:
         return None
     end = query.index(0, 12) + 5
-    # The reply repeats the randomized case of letters.
+    # Repeats the case of letters.
     found = NAME.fullmatch(query[13:13 + query[12]].lower())
     identity = query[:2]
     if fault == "wrong-id":
@@ -52,8 +49,6 @@ def reply(query, fault):
 
 
 class Upstream:
-    """The sockets and their pending replies."""
-
     def __init__(self, address, port):
         self.address = (address, port)
         self.fault, self.due, self.number = "well", [], 0
@@ -61,14 +56,12 @@ class Upstream:
         self.open()
 
     def open(self):
-        """Opens the sockets."""
         self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.datagrams.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self.datagrams.bind(self.address)
         self.streams = socket.create_server(self.address, backlog=1024)
 
     def turn(self, fault):
-        """Sets the fault."""
         if (fault == "refuses") != (self.datagrams is None):
             if self.datagrams:
                 self.datagrams.close()
@@ -79,7 +72,6 @@ class Upstream:
         self.fault = fault
 
     def datagram(self):
-        """Processes one query over UDP."""
         query, client = self.datagrams.recvfrom(4096)
         answer = None if self.fault == "silent" else reply(query, self.fault)
         if answer and self.fault == "slow":
@@ -89,7 +81,6 @@ class Upstream:
             self.datagrams.sendto(answer, client)
 
     def stream(self):
-        """Answers one query over TCP, which clients rarely use here."""
         client, _ = self.streams.accept()
         with client:
             client.settimeout(1)
@@ -97,7 +88,6 @@ class Upstream:
                 length = struct.unpack(">H", client.recv(2, socket.MSG_WAITALL))[0]
                 query = client.recv(length, socket.MSG_WAITALL)
             except (OSError, struct.error):
-                # The client has disconnected.
                 return
             if self.fault == "well" and (answer := reply(query, "well")):
                 client.sendall(struct.pack(">H", len(answer)) + answer)
@@ -105,7 +95,6 @@ class Upstream:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("2i", 1, 0))
 
     def run(self):
-        """Answers until standard input ends."""
         while True:
             wait = max(0, self.due[0][0] - time.monotonic()) if self.due else None
             sockets = [each for each in (self.datagrams, self.streams) if each]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with one cable, with the vendor and the upstream at the other end.
 
-This process runs on the machine, in its own network and mount namespace. The other end is a second network namespace.
-Every port is free in both.
+This process runs on the machine, in its own network and mount namespace. The other end is a second namespace.
 """
 import contextlib
 import ctypes
@@ -22,10 +21,10 @@ from programs import Failure, Program
 MACHINE, OTHER_MACHINE, FAR, FAR_TOO = "192.0.2.10", "192.0.2.20", "192.0.2.1", "192.0.2.2"
 VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 
-# Numbers of cached names, of names with short TTLs, and of new names.
+# Numbers of cached, brief and new names.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
-# Restart delay of the systemd unit in seconds.
+# Of the systemd unit, in seconds.
 RESTART_SECONDS = 1
 
 SETTINGS = """
@@ -40,7 +39,6 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# Upstream directly, or through dnsdist.
 SECURE_NAME = "upstream.example"
 UPSTREAMS = {
     "udp": '{{name: upstream, url: "udp://192.0.2.1"}}',
@@ -65,7 +63,6 @@ UNBOUND = """server:
 
 
 def run(*command):
-    """Runs a command that must succeed."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise Failure(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -79,14 +76,14 @@ def enter():
     if os.getuid() != 0:
         raise Failure("networks of one's own need root")
     flags = ["unshare", "--mount", "--net", "--propagation", "private"]
-    # A child of a remaining process, whose ID identifies the namespace.
+    # A child's ID identifies the namespace.
     os.environ["FAULTS_INSIDE"] = str(os.getpid())
     done = subprocess.run([*flags, "--", sys.executable, "-B", *sys.argv])
     sys.exit(done.returncode)
 
 
 def cable(bench):
-    """Creates the cable; returns the command prefix that runs a command at the other end."""
+    """Returns the command prefix that runs a command at the other end."""
     keeper = bench.start(
         ["unshare", "--net", "sh", "-c", "ip link set lo up; echo ready; exec sleep infinity"],
         "ready",
@@ -104,7 +101,7 @@ def cable(bench):
 
 
 def zone():
-    """Returns the names of `storm` that the vendor has."""
+    """Names of `storm` that the vendor has."""
     lines = []
     for word, count, base, ttl in [
         ("hot", HOT, 0, 86400), ("brief", BRIEF, 4096, 10), ("new", FRESH, 8192, 60)
@@ -117,8 +114,6 @@ def zone():
 
 
 class World:
-    """The far end, which is shared by all servers."""
-
     def __init__(self, bench, extra_zone=""):
         self.bench = bench
         self.far = cable(bench)
@@ -136,7 +131,7 @@ class World:
         self.authority = self.dnsdist = self.front = None
 
     def _steered(self, command):
-        """Starts a program that reads command lines and confirms each with a line."""
+        """Starts a program that reads command lines and confirms each."""
         program = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -147,7 +142,7 @@ class World:
         return program
 
     def upstream_settings(self, scheme):
-        """Returns the upstream settings; starts dnsdist in front of the upstream for TCP or TLS."""
+        """Starts dnsdist in front of the upstream for TCP or TLS."""
         if scheme != "udp" and not self.dnsdist:
             self.authority, chain, key = self.bench.certificates(f"DNS:{SECURE_NAME}")
             self.dnsdist = self.bench.write("dnsdist.conf", DNSDIST.format(chain=chain, key=key))
@@ -155,35 +150,32 @@ class World:
         return UPSTREAMS[scheme].format(authority=self.authority)
 
     def start_front(self):
-        """Starts or restarts dnsdist."""
         command = [*self.far, "dnsdist", "--supervised", "--disable-syslog", "-C", self.dnsdist]
         self.front = self.bench.start(command, "Listening on 192.0.2.1:853")
 
     def signal_front(self, number):
-        """Sends dnsdist a signal."""
         os.kill(self.front.process.pid, number)
 
     def upstream(self, fault):
-        """Sets the fault of the upstream; it is effective on return."""
+        """Effective on return."""
         self.upstream_program.stdin.write(fault + "\n")
         if self.upstream_program.stdout.readline() != f"is {fault}\n":
             raise Failure(f"the upstream cannot be {fault}")
 
     def vendor(self, fault):
-        """Sets the fault of the vendor; it is effective on return."""
+        """Effective on return."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         address = f"http://{FAR}:{VENDOR_PORT}/_emulator/faults"
         with opener.open(address, data=fault.encode(), timeout=10) as reply:
             reply.read()
 
     def well(self):
-        """Ends all faults at the far end."""
         self.vendor("")
         self.upstream("well")
 
 
 class Server:
-    """A server under test on port 53 of the machine's loopback, which can be restarted."""
+    """A server on port 53 of the machine's loopback, which can be restarted."""
 
     def __init__(self, world, title, preload=False, holds=False, scheme="udp"):
         self.world, self.bench, self.title = world, world.bench, title
@@ -197,8 +189,6 @@ class Server:
         self.sockets = held_sockets() if holds else []
         self.command, self.program = getattr(self, f"_{title}")(), None
         self.start()
-
-    # Commands
 
     def _httpdnsd(self):
         file = self._write("httpdnsd.yaml", SETTINGS.format(
@@ -222,10 +212,8 @@ class Server:
             file.write(text)
         return path
 
-    # Life
-
     def start(self):
-        """Starts the server; returns the CLOCK_MONOTONIC time of its first answer."""
+        """Returns the CLOCK_MONOTONIC time of the first answer."""
         environment = dict(self.clocks.environment) if self.clocks else {}
         if self.sockets:
             numbers = [each.fileno() for each in self.sockets]
@@ -258,22 +246,19 @@ class Server:
 
     @property
     def pid(self):
-        """The process ID of the server."""
         return self.program.process.pid
 
     def kill(self):
-        """Kills the server."""
         self.program.process.kill()
         self.program.process.wait()
 
     def end(self):
-        """Stops the server permanently."""
         self.program.stop()
         for each in self.sockets:
             each.close()
 
     def fill(self):
-        """Makes the server resolve all names that should be in its cache."""
+        """Makes the server cache all names of `storm`."""
         names = [
             f"{word}{number:07}.{zone}.example"
             for word, count in (("hot", HOT), ("brief", BRIEF)) for number in range(count)
@@ -291,21 +276,20 @@ class Server:
         raise Failure(f"{self.title} does not answer {len(names)} names such as {names[0]}")
 
     def stats(self):
-        """Returns the daemon's counters; None for other servers, or without a reply."""
+        """None for other servers, or without a reply."""
         if self.title != "httpdnsd":
             return None
         return self.bench.control(self, "stats")
 
 
 def client():
-    """Returns a socket for queries to the server under test."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.connect(("127.0.0.1", PORT))
     return made
 
 
 def ask(asking, names):
-    """Queries names concurrently; returns those without an address."""
+    """Returns names without an address."""
     questions = {}
     for number, name in enumerate(names):
         query = peers.question(name)
@@ -321,7 +305,7 @@ def ask(asking, names):
 
 
 def held_sockets():
-    """Returns the sockets that systemd's socket unit would pass."""
+    """As systemd's socket unit would pass them."""
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     datagrams.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
     datagrams.bind(("127.0.0.1", PORT))
@@ -346,7 +330,6 @@ class Clocks:
         self.environment = {"LD_PRELOAD": library, "CLOCKS": path}
 
     def jump(self, wall=0, monotonic=0, boot=0):
-        """Advances clocks by numbers of seconds."""
         for index, seconds in enumerate((wall, monotonic, boot)):
             cell = ctypes.c_int64.from_buffer(self.offsets, 8 * index)
             cell.value += int(seconds * 1e9)

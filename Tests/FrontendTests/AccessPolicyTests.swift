@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Access policy")
 struct AccessPolicyTests {
-    @Test("a worker applies an access policy that was set before the query arrived")
+    @Test("a worker applies the access policy from before the query")
     @ServiceLoop
     func rules() async throws {
         let harness = ListenerHarness()

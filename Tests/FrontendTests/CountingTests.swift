@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Counters")
 struct CountingTests {
-    /// Counts each combination of labels a different number of times.
     private static func fill(_ counters: QueryCounters, times: Int) {
         for round in 0..<times {
             for source in QuerySource.allCases {

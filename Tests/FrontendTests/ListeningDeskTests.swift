@@ -230,7 +230,6 @@ struct ListeningDeskTests {
             }
             _ = await harness.handler.resolve(open)
         }
-        // Pending tasks of the upstream and of the query.
         for _ in 0..<1_000 where former != nil { await Task.yield() }
         #expect(former == nil)
     }

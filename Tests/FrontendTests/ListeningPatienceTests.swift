@@ -12,7 +12,6 @@ import Testing
 struct ListeningPatienceTests {
     private static let patience: Duration = .seconds(300)
 
-    /// TCP client, and a server with a controlled clock.
     @ServiceLoop
     private final class TCPHarness {
         let harness = ListenerHarness()
@@ -134,7 +133,6 @@ struct ListeningPatienceTests {
         tcp.harness.upstream.release()
         let replies = try await ListeningSessionTests.read(1, from: tcp.client)
         #expect(replies.map(\.header.id) == [1])
-        // The reply starts the idle time.
         await tcp.settle()
         tcp.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
         await tcp.settle()
@@ -163,7 +161,6 @@ struct ListeningPatienceTests {
         defer { tcp.finish() }
         try tcp.harness.store("big.example.com", addresses: 1_000)
         let question = try framed(query("big.example.com"))
-        // More than the kernel's buffers.
         let client = tcp.client
         let sending = Task { @ServiceLoop in
             for _ in 0..<8_000 {

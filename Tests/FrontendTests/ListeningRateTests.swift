@@ -17,7 +17,6 @@ struct ListeningRateTests {
         .v6(IPv6Address(high: 0x2001_0DB8_0000_0000 + network, low: host))
     }
 
-    /// Decisions for `count` queries at one time.
     private func ask(
         _ limit: RateLimit,
         _ address: IPAddress,

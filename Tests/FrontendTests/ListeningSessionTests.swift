@@ -9,7 +9,6 @@ import Testing
 
 @Suite("TCP sessions (RFC 7766)", .timeLimit(.minutes(15)))
 struct ListeningSessionTests {
-    /// Server and client of `harness`; without `clocks` no deadline passes on a busy machine.
     @ServiceLoop
     static func connect(
         _ harness: ListenerHarness,
@@ -37,7 +36,6 @@ struct ListeningSessionTests {
         )
     }
 
-    /// Reads up to `count` replies.
     @ServiceLoop
     static func read(
         _ count: Int = .max,
@@ -197,7 +195,6 @@ struct ListeningSessionTests {
         defer { server.stop() }
         var clients = [first]
         for _ in 0..<TCPLimits.connectionsPerClient {
-            // A reply shows that the connection was accepted.
             clock.advance(by: .milliseconds(1))
             let last = clients[clients.count - 1]
             try await last.write(

@@ -53,7 +53,6 @@ struct ListeningShareTests {
         let harness = ListenerHarness()
         let (server, first) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
-        // The daemon answers these itself, so they are not pending.
         let questions = Array(repeating: framed(try query("x.invalid")), count: 500)
             .flatMap(\.self)
         var clients = [first]
@@ -68,7 +67,6 @@ struct ListeningShareTests {
         for client in clients {
             try await client.write(questions, deadline: Clock.now + Self.patience)
         }
-        // The task runs once per iteration of the loop.
         let most = await ServiceLoop.task {
             var (answered, most): (UInt64, UInt64) = (0, 0)
             while answered < 8 * 500 {
@@ -133,7 +131,6 @@ struct ListeningShareTests {
             default: framed(try query("www.example.com") { $0.header.isResponse = true })
             }
         let few = Array(repeating: frame, count: TCPLimits.malformed - 1).flatMap(\.self)
-        // A valid query resets the count.
         for _ in 0..<2 {
             try await client.write(few + framed(question), deadline: Clock.now + Self.patience)
             var rcode: RCode?
@@ -164,7 +161,7 @@ struct ListeningShareTests {
         }
         var clients = [first]
         while harness.handler.sessions.overfull == 0 {
-            // Unread replies: each session buffers little more than the limit.
+            // Each session buffers little more than the limit.
             let last = clients[clients.count - 1]
             _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
             clients.append(

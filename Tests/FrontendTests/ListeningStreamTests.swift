@@ -10,7 +10,6 @@ import Testing
 struct ListeningStreamTests {
     private static let patience: Duration = .seconds(300)
 
-    /// Replies to a client that sends `octets` and closes its sending side.
     @ServiceLoop
     private static func replies(
         to octets: [UInt8],
@@ -24,7 +23,7 @@ struct ListeningStreamTests {
         }
         let messages = try await ListeningSessionTests.read(from: client)
         try await writer.value
-        #expect(Set(messages.map(\.header.id)).count == messages.count, "one reply per query")
+        #expect(Set(messages.map(\.header.id)).count == messages.count)
         return Dictionary(messages.map { ($0.header.id, $0) }) { first, _ in first }
     }
 
@@ -34,7 +33,6 @@ struct ListeningStreamTests {
         let harness = ListenerHarness()
         try harness.store("www.example.com", addresses: 3)
         var octets: [UInt8] = []
-        // Each batch has every kind of message.
         for id in UInt16(0)..<200 {
             octets += framed(
                 try query(id % 3 == 0 ? "n\(id).example.com" : "www.example.com", id: id) {

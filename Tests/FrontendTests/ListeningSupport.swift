@@ -8,7 +8,6 @@ import Upstream
 
 @testable import Frontend
 
-/// Upstream that answers when released.
 final class HeldUpstream: Forwarding {
     let name = "held"
     let url = "scripted"
@@ -113,7 +112,6 @@ final class ListenerHarness {
     }
 }
 
-/// Controlled clock.
 @ServiceLoop
 final class StandingClock {
     private final class Timer: Cancellable {
@@ -143,7 +141,6 @@ final class StandingClock {
         )
     }
 
-    /// Advances the time; fires due timers.
     func advance(by duration: Duration) {
         now += duration
         let due = timers.filter { $0.end <= now }

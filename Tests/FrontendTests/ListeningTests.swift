@@ -19,7 +19,6 @@ struct QueryValidationTests {
         let octets: [UInt8]
         let allowed: Decision
 
-        /// Result without access.
         let forbidden: Decision
 
         init(

@@ -69,7 +69,6 @@ struct ListeningWorkerTests {
         #expect(notImp.rcode == .notImp)
         let second = try await ask(query("other.example.com", id: 4))
         #expect(second.header.id == 4)
-        // No reply to this message.
         try client.send(query("www.example.com", id: 5) { $0.header.isResponse = true })
         try client.send([])
         let last = try await ask(query("www.example.com", id: 6))
@@ -86,7 +85,6 @@ struct ListeningWorkerTests {
         #expect(sums.ignored == 2)
         #expect(sums.truncated == 1)
         #expect(sums.unsent == 0)
-        // Recent queries are exactly the cache hits.
         let words = RecentReader.all(of: [worker.recent]).words
         let records = stride(from: 0, to: words.count, by: RecordRing.wordCount)
             .compactMap { start in

@@ -11,7 +11,6 @@ import Testing
 @Suite("The queue of misses", .timeLimit(.minutes(15)))
 @ServiceLoop
 struct MissQueueTests {
-    /// Handled misses in order, as "address number".
     private final class Handled {
         var names: [String] = []
     }

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Broken invariants are detected")
 struct OracleTests {
-    /// Vendor with fixed answers.
     private struct Liar: Vendor {
         var facts = VendorFacts(
             kind: "liar",
@@ -37,7 +36,6 @@ struct OracleTests {
         }
     }
 
-    /// Answer for the first name.
     private static func answer(_ lookup: VendorQuery, v4: [String], ttl: UInt32 = 1)
         -> [VendorAnswer]
     {

@@ -5,11 +5,10 @@ import Testing
 
 @Suite("Replay of fuzzing seeds and findings")
 struct ReplayTests {
-    /// Seeds and findings, in a folder per target.
+    /// A folder per target.
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fuzzing")
 
-    /// Inputs of a target with their files.
     private static func inputs(_ kind: String, _ target: FuzzTarget) throws -> [(URL, [UInt8])] {
         let place = folder.appending(path: "\(kind)/\(target.name)")
         guard FileManager.default.fileExists(atPath: place.path) else { return [] }

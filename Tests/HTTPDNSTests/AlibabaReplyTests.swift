@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Alibaba's replies, pages 2978980, 52679 and 2868210")
 struct AlibabaReplyTests {
-    /// Parses a v2 reply for `www.aliyun.com`.
     private func read(
         _ body: String,
         _ encryption: Alibaba.Encryption = .none,
@@ -25,7 +24,6 @@ struct AlibabaReplyTests {
         try alibaba(api: .v1).answers(to: lookup, in: ok(body))
     }
 
-    /// Checks the answer of all known replies.
     private func expectKnown(_ answer: VendorAnswer) throws {
         #expect(
             answer.v4?.addresses == [try address("192.0.2.10"), try address("192.0.2.11")]
@@ -52,7 +50,7 @@ struct AlibabaReplyTests {
         try expectKnown(read(#"{"code":"success","mode":"2","data":"\#(gcm)"}"#, .gcm))
     }
 
-    @Test("a reply must have the encryption mode of the request")
+    @Test("a reply must have the request's encryption mode")
     func downgrade() throws {
         let plain = AlibabaVectors.plainData
         for body in [
@@ -71,7 +69,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("a batch has the order of the names; a missing name is empty")
+    @Test("a batch has the order of the names")
     func batch() throws {
         let names = try lookup("a.example.com", "b.example.com", "c.example.com")
         let answers = try alibaba().answers(
@@ -93,7 +91,7 @@ struct AlibabaReplyTests {
     }
 
     @Test(
-        "an empty family is confirmed only by a documented code, or by no code",
+        "a code that is not documented does not confirm an empty family",
         arguments: [
             (#","no_ip_code":"RRNotExist""#, true), (#","no_ip_code":"DomainNotExist""#, true),
             ("", true), (#","no_ip_code":"SomethingElse""#, false),
@@ -109,7 +107,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.addresses.count == 1)
     }
 
-    @Test("a family that is not an object is refused", arguments: ["v4", "v6"])
+    @Test("a family must be an object", arguments: ["v4", "v6"])
     func familyOfAnotherForm(key: String) {
         #expect(throws: VendorError.unreadable(.member(key))) {
             try read(
@@ -118,7 +116,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("an empty reply is not NXDOMAIN: an unregistered name looks the same")
+    @Test("an empty reply is not NXDOMAIN")
     func neverNXDomain() throws {
         let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#
         let answer = try read(
@@ -129,7 +127,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.reason == .noDomain)
     }
 
-    @Test("a v1 reply has both families with one TTL")
+    @Test("v1: both families have one TTL")
     func v1() throws {
         let answers = try read1(
             #"""
@@ -142,14 +140,14 @@ struct AlibabaReplyTests {
         #expect(answers[0].v6 == AddressSet(addresses: [try address("2001:db8::1")], ttl: 57))
     }
 
-    @Test("a v1 reply for an unregistered name is empty")
+    @Test("v1: an unregistered name is empty")
     func v1Empty() throws {
         let body = #"{"host":"www.aliyun.com","ips":[],"ttl":300}"#
         #expect(try read1(body, lookup("www.aliyun.com"))[0].isEmpty)
         #expect(try read1(body, lookup("www.aliyun.com"))[0].v6 == nil)
     }
 
-    @Test("a v1 batch has one record per family, with or without a type")
+    @Test("v1: a batch has one record per family")
     func v1Batch() throws {
         let names = try lookup("www.aliyun.com", "www.taobao.com", "c.example.com")
         let answers = try read1(
@@ -178,7 +176,6 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     let verdict: VendorError.Verdict
     var testDescription: String { code }
 
-    /// Codes of page 2978980 and of the Android SDK, and others.
     static let all: [RefusalCase] = [
         .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .notTheServer),
         .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .notTheServer),
@@ -209,7 +206,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
 }
 
 extension AlibabaReplyTests {
-    @Test("every code has its meaning in all three APIs", arguments: RefusalCase.all)
+    @Test("every code has its meaning in all APIs", arguments: RefusalCase.all)
     func codes(_ refusal: RefusalCase) throws {
         let reply = HTTPReply(refusal.status, #"{"code":"\#(refusal.code)"}"#)
         for api in Alibaba.API.allCases {
@@ -240,7 +237,7 @@ extension AlibabaReplyTests {
     }
 
     @Test(
-        "a status without a vendor code keeps its meaning",
+        "without a vendor code the status applies",
         arguments: ["", "<html>", "[]", #"{"code":1}"#, #"{"code":"\u0007<script>"}"#]
     )
     func statuses(body: String) throws {

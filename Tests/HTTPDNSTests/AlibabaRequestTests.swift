@@ -25,7 +25,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "a v2 request signs the sorted raw parameters",
+        "v2 signs the sorted raw parameters",
         arguments: [
             (Families.v4, true, "4a08d055c8d55b371d575ecbf883aba5bb779b0a9293b3f4c7a8b21bef90b690"),
             (.both, true, "bbdde08ae54af0479bb6823b7eebc42a805d91dcd867ed431986372872d1b81d"),
@@ -66,7 +66,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "parameters of a route replace those of the vendor, each independently",
+        "a route's parameters replace those of the vendor",
         arguments: [
             (subnet: nil, sdns: ["tier": "gold"], "cip=192.0.2.7&sdns-tier=gold"),
             ("203.0.113.7", nil, "cip=203.0.113.7&sdns-city=hangzhou"),
@@ -106,7 +106,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "a v2 request is encrypted, then signed",
+        "v2 encrypts, then signs",
         arguments: [
             (
                 Alibaba.Encryption.cbc, AlibabaVectors.cbcVector,
@@ -157,7 +157,7 @@ struct AlibabaRequestTests {
         #expect(!path.contains("aliyun"))
     }
 
-    @Test("v1 has the signature of the vendor's page")
+    @Test("v1 has the signature of the page")
     func v1() throws {
         let secret = Secret("IAmASecret")
         #expect(
@@ -178,7 +178,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("v1 has four paths; client address and parameters are unsigned")
+    @Test("v1 has four paths; only names are signed")
     func v1Paths() throws {
         let one = try lookup("a.example.com", families: .v6)
         let two = try lookup("a.example.com", "b.example.com", families: .v4)
@@ -215,7 +215,7 @@ struct AlibabaRequestTests {
         #expect(try url(third) == url(first))
         #expect(first.alternative(after: .transport(.connect("refused"))) == nil)
         #expect(first.alternative(after: .unauthorized(status: 401)) == nil)
-        #expect(try alibaba().alternative(after: tls) == nil, "plain HTTP has no certificate name")
+        #expect(try alibaba().alternative(after: tls) == nil)
     }
 
     @Test("tls-name excludes the other certificate name")
@@ -226,7 +226,7 @@ struct AlibabaRequestTests {
         }
     }
 
-    @Test("a name that is not a host name is not sent")
+    @Test("only host names are sent")
     func noHostname() throws {
         #expect(throws: VendorError.unusableName) {
             try path(alibaba(), lookup("www.aliyun.com", #"a\"b.example.com"#))
@@ -250,7 +250,7 @@ struct AlibabaRequestTests {
 // MARK: - Settings
 
 extension AlibabaRequestTests {
-    @Test("the constants are those of the vendor's pages")
+    @Test("the constants are those of the pages")
     func facts() throws {
         let facts = try Alibaba(account: "1").facts
         #expect(facts.kind == "alibaba")

@@ -5,26 +5,20 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Test vectors of pages 56810 (v1) and 111585 (scheduling).
+/// Vectors of pages 56810 (v1) and 111585 (scheduling).
 ///
-/// The other vectors were computed with python-cryptography as in the vendor's SDKs.
+/// The others were computed with python-cryptography as in the SDKs.
 enum AlibabaVectors {
-    /// Key of v2 signatures: 000102…1f.
     static let secret = Hexadecimal.encode([UInt8](0x00...0x1F))
 
-    /// Key of the ciphers: 000102…0f.
     static let aesKey = Hexadecimal.encode([UInt8](0x00...0x0F))
 
-    /// Seconds; ten minutes before the expiry.
     static let now: Int64 = 1_700_000_000
 
-    /// CBC vector: a0a1…af.
     static let cbcVector = [UInt8](0xA0...0xAF)
 
-    /// GCM nonce: b0b1…bb.
     static let gcmVector = [UInt8](0xB0...0xBB)
 
-    /// Plain text of the encrypted replies.
     static let plainData =
         #"{"cip":"1.2.3.4","answers":[{"dn":"www.aliyun.com","v4":{"ips":["192.0.2.10","#
         + #""192.0.2.11"],"ttl":60},"v6":{"ips":[],"ttl":60,"no_ip_code":"RRNotExist"}}]}"#
@@ -44,7 +38,6 @@ func entropy(_ octets: [UInt8]) -> Entropy {
     Entropy { (count) throws(CipherError) in [UInt8](octets.prefix(count)) }
 }
 
-/// Account of the vectors.
 func alibaba(
     _ encryption: Alibaba.Encryption = .none,
     api: Alibaba.API = .v2,

@@ -13,7 +13,6 @@ struct BaiduTests {
         vendor = try Baidu(account: "107080", secret: Secret("1234567890"))
     }
 
-    /// URL of a request ten minutes before the expiry in the page's example.
     private func url(_ lookup: VendorQuery) throws -> String {
         try vendor.request(
             for: lookup,
@@ -84,7 +83,7 @@ struct BaiduTests {
         #expect(error.mayBeClockSkew)
     }
 
-    @Test("other error texts are classified by their status")
+    @Test("other error texts are classified by status")
     func words() throws {
         let code = try #require(VendorCode("Account not found"))
         let expected: [(Int, VendorError)] = [
@@ -101,7 +100,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("two spellings of a name are refused, as is an unrequested name")
+    @Test("a reply with other names, or a name twice, is refused")
     func names() throws {
         let entry = #"{"ipv4":{"ip":["192.0.2.1"],"ttl":9}}"#
         #expect(throws: VendorError.unreadable(.member("data"))) {

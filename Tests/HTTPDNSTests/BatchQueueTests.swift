@@ -14,7 +14,6 @@ struct BatchQueueTests {
         BatchQueue.Question(name: try Name(name), families: families, parameters: parameters)
     }
 
-    /// No calls in flight.
     private let idle = CallShares(of: 32)
 
     private func names(_ batch: BatchQueue.Batch?) -> [String]? {
@@ -34,7 +33,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(idle) { _ in true } == nil)
     }
 
-    @Test("clients alternate, whatever the number of their names, and share no call")
+    @Test("clients alternate and share no call")
     func turns() throws {
         var queue = BatchQueue()
         for number in 1...6 { queue.add(try question("a\(number)"), of: network(1)) }
@@ -48,7 +47,7 @@ struct BatchQueueTests {
         #expect(order == [["a1", "a2"], ["b1", "b2"], ["d"], ["a3", "a4"], ["a5", "a6"]])
     }
 
-    @Test("names with equal parameters share a call, other names do not")
+    @Test("only names with equal parameters share a call")
     func parameters() throws {
         var queue = BatchQueue()
         let subnet = try address("203.0.113.7")
@@ -68,7 +67,7 @@ struct BatchQueueTests {
         #expect(order == [["a", "d"], ["b", "e"], ["c"], ["f"], ["g"]])
     }
 
-    @Test("a client with names of several parameters has as many turns as other clients")
+    @Test("clients take turns, whatever the parameters of their names")
     func turnsOfParameters() throws {
         var queue = BatchQueue()
         for number in 1...3 {
@@ -83,7 +82,7 @@ struct BatchQueueTests {
         #expect(order == [["a1"], ["b1"], ["a2"], ["b2"], ["a3"]])
     }
 
-    @Test("the client with the fewest calls goes first; a limited client waits")
+    @Test("the client with the fewest calls goes first")
     func fewest() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 8)
@@ -98,7 +97,7 @@ struct BatchQueueTests {
         #expect(names(queue.nextBatch(shares) { _ in true }) == ["a"])
     }
 
-    @Test("a name of several clients is sent once, for the first of them")
+    @Test("a name of several clients is sent once")
     func common() throws {
         var queue = BatchQueue()
         var shares = CallShares(of: 4)
@@ -116,7 +115,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch(shares) { _ in true } == nil)
     }
 
-    @Test("a client can have half of the calls, the next one half of the rest")
+    @Test("a client gets half of the calls, the next half of the rest")
     func shares() {
         for (calls, expected) in [
             (1, [1, 0, 0]), (2, [1, 1, 0]), (4, [2, 1, 1]), (32, [16, 8, 4]),
@@ -135,7 +134,7 @@ struct BatchQueueTests {
         }
     }
 
-    @Test("removed names of many clients leave no memory and no delay")
+    @Test("removed names leave no memory and no delay")
     func manyClients() throws {
         var queue = BatchQueue()
         for number in 0..<20_000 {
@@ -165,7 +164,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0)
     }
 
-    @Test("names above the length limit are sent separately")
+    @Test("names above the length limit are sent alone")
     func tooLong() throws {
         var queue = BatchQueue()
         let facts = try plainTencent().facts
@@ -178,7 +177,7 @@ struct BatchQueueTests {
         #expect(sizes == [5, 3])
     }
 
-    @Test("repeated additions and removals do not grow the queue")
+    @Test("additions and removals do not grow the queue")
     func bounded() throws {
         var queue = BatchQueue()
         let question = try question("a")

@@ -13,7 +13,6 @@ struct BatchTests {
     @ServiceLoop
     private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }
 
-    /// Starts lookups of n1, n2, … in one iteration of the loop.
     @ServiceLoop
     private func begin(
         _ numbers: ClosedRange<Int>,
@@ -22,7 +21,7 @@ struct BatchTests {
         try numbers.map { try world.begin(client, "n\($0).example.com") }
     }
 
-    @Test("look-ups of one name with other parameters have their own call, equal ones share it")
+    @Test("only lookups with equal parameters share a call")
     @ServiceLoop
     func parameters() async throws {
         world.servers([:])
@@ -67,7 +66,7 @@ struct BatchTests {
     }
 
     @Test(
-        "with batching on, names of one loop turn share calls up to the batch limit, without delay"
+        "names of one loop iteration share calls up to the batch limit"
     )
     @ServiceLoop
     func sameTurn() async throws {
@@ -83,7 +82,7 @@ struct BatchTests {
         #expect(client.statistics.billableNames == 19)
     }
 
-    @Test("each name gets its answer; a missing name is empty")
+    @Test("each name gets its answer")
     @ServiceLoop
     func answers() async throws {
         world.script = { _ in
@@ -175,7 +174,7 @@ struct BatchTests {
         #expect(world.sent.count == 1)
     }
 
-    @Test("a cancelled look-up leaves the queue; a call in flight continues")
+    @Test("a cancelled lookup leaves the queue; its call continues")
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])

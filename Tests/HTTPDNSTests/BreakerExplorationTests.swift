@@ -3,12 +3,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Checks invariants after each event of every sequence of up to eight events.
 @Suite("Circuit breakers under every sequence of events")
 struct BreakerExplorationTests {
     private static let epoch = Instant(nanoseconds: 0)
 
-    /// Visits each reachable state once; returns their number.
     private func explore<State: Hashable, Event: CaseIterable>(
         from start: State,
         _: Event.Type,
@@ -40,18 +38,16 @@ struct BreakerExplorationTests {
         case second, minute, network
     }
 
-    /// Breaker, attempts in flight, and an independent record.
     private struct Server: Hashable {
         var breaker = Breaker()
         var underWay: [UInt64] = []
         var last: UInt64 = 0
         var time = Duration.zero
 
-        /// Attempts of `underWay` that are probes.
         var trials: Set<UInt64> = []
     }
 
-    /// Returns the next state; nil if the event is impossible.
+    /// Returns nil if the event is impossible.
     private func follow(_ state: Server, _ event: ServerEvent) -> Server? {
         var state = state
         let now = Self.epoch + state.time
@@ -104,7 +100,7 @@ struct BreakerExplorationTests {
         let isTrial = judged.map { state.trials.contains($0) } ?? false
         let waiting = state.trials.subtracting(judged.map { [$0] } ?? [])
         guard let until = state.breaker.openUntil else {
-            // Only an answer to a probe or a network change closes it.
+            // Only an answered probe or a network change closes the breaker.
             #expect(state.breaker.admits(at: now))
             if before.openUntil != nil {
                 let isAnswer = event == .oldestAnswered || event == .newestAnswered
@@ -112,19 +108,18 @@ struct BreakerExplorationTests {
             }
             return
         }
-        // Only a 429 opens it, for at most one minute without `Retry-After`.
+        // Only a 429 opens the breaker, for at most a minute without `Retry-After`.
         let isLimited = [.oldestLimited, .newestLimited, .newestLimitedLong].contains(event)
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }
         #expect(until <= now + .seconds(90))
-        // The pause admits no call, then one probe at a time.
+        // The pause admits one probe at a time, at its end.
         #expect(now >= until || !state.breaker.admits(at: now))
         #expect(waiting.count <= 1)
-        // Without a probe in flight, the end of the pause admits one.
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
     }
 
-    @Test("a breaker after 429 keeps its invariants in any order of eight events")
+    @Test("429: eight events in any order break no invariant")
     func server() {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
@@ -138,18 +133,19 @@ struct BreakerExplorationTests {
         case minute, fiveMinutes, network, pause, resume
     }
 
-    /// Breaker, and calls in flight (true for a probe).
+    /// `underWay` has true for a probe.
     private struct Account: Hashable {
         var gate = AccountBreaker()
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// True if a probe from before a network change or a resume is in flight; its end may admit
-        /// one more call.
+        /// True if a probe from before a network change or a resume is in flight.
+        ///
+        /// Its end may admit one more call.
         var isBlurred = false
     }
 
-    /// Returns the next state; nil if the event is impossible.
+    /// Returns nil if the event is impossible.
     private func follow(_ state: Account, _ event: AccountEvent) -> Account? {
         var state = state
         let now = Self.epoch + state.time
@@ -176,7 +172,6 @@ struct BreakerExplorationTests {
             default: if isTrial { state.gate.trialEnded() }
             }
         }
-        // These events discard a probe.
         if state.underWay.contains(true), event != .begin { state.isBlurred = true }
         if !state.underWay.contains(true) { state.isBlurred = false }
         check(state, event, before)
@@ -186,7 +181,6 @@ struct BreakerExplorationTests {
     private func check(_ state: Account, _ event: AccountEvent, _ before: AccountBreaker) {
         let now = Self.epoch + state.time
         let gate = state.gate
-        // The operator's pause takes precedence until the resume.
         #expect(
             gate.isPausedByOperator
                 == (event == .pause || before.isPausedByOperator && event != .resume)
@@ -199,17 +193,15 @@ struct BreakerExplorationTests {
             #expect(gate.refusal(now: now) == nil)
             return
         }
-        // Only a refusal of the vendor opens it, for five minutes.
         let isRefused = event == .oldestRefused || event == .newestRefused
         #expect(before.denial != nil || isRefused)
         #expect(until <= now + ClientLimits.refusalPause)
         #expect(now >= until || gate.refusal(now: now) != nil)
         #expect(state.underWay.count { $0 } <= 1 || state.isBlurred)
-        // Without a probe in flight, the end of the pause admits one.
         if !state.underWay.contains(true) { #expect(gate.refusal(now: until) == nil) }
     }
 
-    @Test("a breaker after a refusal keeps its invariants in any order of eight events")
+    @Test("refusal: eight events in any order break no invariant")
     func account() {
         #expect(explore(from: Account(), AccountEvent.self, follow) > 1_000)
     }

@@ -45,12 +45,11 @@ struct BreakerTests {
         breaker.limited(21, retryAfter: .seconds(9), last: 30, now: epoch)
         breaker.limited(22, retryAfter: .seconds(3), last: 30, now: epoch)
         #expect(breaker.openUntil == epoch + .seconds(9))
-        // Started before the pause.
         breaker.answered(23)
         #expect(!breaker.admits(at: epoch))
     }
 
-    @Test("one probe passes at a time, and the next one after a probe without result")
+    @Test("one probe passes at a time")
     func trial() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: nil, last: 1, now: epoch)

@@ -28,7 +28,7 @@ struct BudgetTests {
     }
 
     @Test(
-        "a spent budget is reported once a day, for each policy",
+        "a spent budget is reported once a day",
         arguments: Budget.Excess.allCases
     )
     @ServiceLoop
@@ -47,7 +47,7 @@ struct BudgetTests {
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
     }
 
-    @Test("a budget that warns allows calls, and counts the excess")
+    @Test("a budget that warns counts the excess")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -59,7 +59,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("hedged requests are charged, requests without a connection are not")
+    @Test("only requests with a connection are charged")
     @ServiceLoop
     func hedges() async throws {
         world.servers([1: .silence()])
@@ -81,9 +81,8 @@ struct BudgetTests {
         let failure = try await world.failure(client)
         #expect(failure.reason.kind == .timeout)
         await world.advance(by: .seconds(5))
-        #expect(client.statistics.tries == 4, "one per server, and the same for the probe")
+        #expect(client.statistics.tries == 4)
         #expect(client.statistics.usage?.callsToday == 0)
-        // This call is cancelled by a network change.
         _ = try world.begin(client, "other.example.com")
         await world.advance(by: .milliseconds(100))
         client.networkChanged()
@@ -93,7 +92,7 @@ struct BudgetTests {
         #expect(client.costliestNames(9).isEmpty)
     }
 
-    @Test("calls above the rate use the fallback until time has passed")
+    @Test("calls above the rate use the fallback")
     @ServiceLoop
     func pace() async throws {
         world.servers([:])
@@ -109,7 +108,6 @@ struct BudgetTests {
         await world.advance(by: .milliseconds(250))
         _ = try await world.lookUp(client, "one.example.com")
         _ = try await world.failure(client, "two.example.com")
-        // At most the calls of one second accumulate.
         await world.advance(by: .seconds(3_600))
         for name in 0..<4 { _ = try await world.lookUp(client, "m\(name).example.com") }
         _ = try await world.failure(client, "three.example.com")
@@ -152,10 +150,10 @@ struct BudgetTests {
         #expect(top.map(\.calls) == [3, 2])
         client.forgetCosts()
         #expect(client.costliestNames(9).isEmpty)
-        #expect(client.statistics.billableNames == 6, "costs survive the end of a call")
+        #expect(client.statistics.billableNames == 6)
     }
 
-    @Test("each name of a batch is charged to its route")
+    @Test("each name is charged to its route")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])
@@ -176,7 +174,7 @@ struct BudgetTests {
 @Suite("Budget counts")
 @ServiceLoop
 struct BudgetCountTests {
-    /// A midnight in UTC, on 2023-11-15.
+    /// 2023-11-15.
     private let midnight: Int64 = 1_700_006_400
     private let day: Int64 = 86_400
 
@@ -186,7 +184,6 @@ struct BudgetCountTests {
         Budget(rule, vendor: "v", cheapest: cheapest, store: store)
     }
 
-    /// Spends requests of `units` until the budget refuses one; returns their number.
     private func spendAll(_ budget: inout Budget, units: UInt64 = 1, at time: Int64) -> Int {
         var count = 0
         while count < 100_000, budget.spend(units: units, wallSeconds: time) != nil { count += 1 }
@@ -205,7 +202,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 1)
     }
 
-    @Test("a limit of units per month holds over days, and ends with the month")
+    @Test("a monthly limit ends with the month")
     func month() {
         var budget = budget(Budget.Rule(unitsPerMonth: 20), cheapest: 5)
         #expect(spendAll(&budget, units: 5, at: midnight) == 4)
@@ -213,7 +210,7 @@ struct BudgetCountTests {
         #expect(spendAll(&budget, units: 5, at: midnight + 16 * day) == 4)
     }
 
-    @Test("a clock that is set back does not give a second budget")
+    @Test("setting back the clock gives no second budget")
     func setBack() {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
@@ -229,7 +226,7 @@ struct BudgetCountTests {
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
-    @Test("a refund of a former day does not raise the budget of today")
+    @Test("a refund of a former day does not raise today's budget")
     func refund() throws {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         let first = budget.spend(units: 1, wallSeconds: midnight - 1)
@@ -251,7 +248,7 @@ struct BudgetCountTests {
         #expect(budget.exceeded == 0)
     }
 
-    @Test("after a crash the count is never too low, and too high by at most 0.1 % or 10 units")
+    @Test("after a crash the count is too high by at most 0.1 % or 10 units")
     func crash() {
         for (rule, block) in [
             (Budget.Rule(unitsPerDay: 500_000), 500), (Budget.Rule(unitsPerDay: 100), 0),
@@ -273,7 +270,7 @@ struct BudgetCountTests {
         }
     }
 
-    @Test("daemons that share the counts never exceed the limit by one unit")
+    @Test("daemons that share the counts never exceed the limit")
     func shared() {
         let rule = Budget.Rule(unitsPerDay: 10_007)
         var budgets = (0..<3).map { _ in budget(rule, cheapest: 5) }
@@ -288,13 +285,12 @@ struct BudgetCountTests {
             var budget = budgets[index]
             budget.release(wallSeconds: midnight + 3_000)
         }
-        // Each daemon may keep a rest that is too small for a request.
         #expect(spent <= 10_007 && spent > 10_007 - 3 * 15)
         let stored = store.update("v", today: midnight / day) { _ in false }?.unitsToday
         #expect(stored == UInt64(spent))
     }
 
-    @Test("unknown counts are treated as spent until they are reset")
+    @Test("unknown counts are spent until they are reset")
     func damaged() throws {
         let store = DamagedUsage()
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
@@ -308,7 +304,6 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that are damaged until they are reset.
 @ServiceLoop
 private final class DamagedUsage: UsageStore {
     private var memory: UsageMemory?
@@ -344,14 +339,13 @@ struct CostTableTests {
     }
 
     @Test(
-        "counts are never too low, exceed the true value at most by the reported error, and no expensive name is missing"
+        "counts are exact within the reported error; no expensive name is missing"
     )
     func bounds() throws {
         var generator = SeededGenerator(state: 7)
         var table = CostTable(limit: 32)
         var truth: [Name: UInt64] = [:]
         for _ in 0..<20_000 {
-            // Small numbers are more frequent.
             let number = Int.random(
                 in: 0..<Int.random(in: 1...300, using: &generator),
                 using: &generator

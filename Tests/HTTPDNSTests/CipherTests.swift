@@ -41,9 +41,9 @@ struct CipherTests {
         #expect(try self.aes.open(aes) == [UInt8](text.plain.utf8))
     }
 
-    /// The page's key has ten characters; DES uses eight.
+    /// DES uses eight of the key's ten characters.
     @Test(
-        "published test vectors of other sources agree",
+        "test vectors of other sources agree",
         arguments: [
             ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),
             ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),
@@ -81,7 +81,7 @@ struct CipherTests {
         }
     }
 
-    @Test("a ciphertext without its last block cannot be decrypted")
+    @Test("without its last block a ciphertext cannot be decrypted")
     func missingPadding() throws {
         let plain = [UInt8]("abcdefgh".utf8)
         let sealed = try des.seal(plain, vector: [])
@@ -159,7 +159,6 @@ struct HexadecimalTests {
 
 @Suite("Secrets are never printed")
 struct SecretTests {
-    /// All text forms of a value.
     private func texts(of value: some Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)
@@ -181,7 +180,7 @@ struct SecretTests {
         #expect(!texts(of: try DESECB(key: Secret("hunter22"))).contains("hunter2"))
     }
 
-    @Test("vendors, and optionals and arrays of them, do not print keys")
+    @Test("vendors do not print keys")
     func vendors() throws {
         let aes = try Tencent(key: Secret("hunter2hunter2hu"), id: 1, algorithm: .aes)
         let https = try Tencent(token: Secret("hunter2"))

@@ -6,12 +6,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Clients with many or unanswered names leave calls, budget and rate to others.
 @Suite("Clients that share a vendor")
 struct ClientShareTests {
     let world = Simulation()
 
-    /// Answers all names except those that begin with `dead`.
     @ServiceLoop
     private func deadNames() {
         world.script = { request in
@@ -20,7 +18,6 @@ struct ClientShareTests {
         }
     }
 
-    /// Starts `count` lookups of a client.
     @ServiceLoop
     @discardableResult
     private func begin(
@@ -35,7 +32,7 @@ struct ClientShareTests {
     }
 
     @Test(
-        "two clients with unanswered names do not delay the names of a third one",
+        "unanswered names of two clients do not delay a third client",
         arguments: [4, 32],
         VendorClient.Batching.allCases
     )
@@ -60,7 +57,7 @@ struct ClientShareTests {
         for one in burst { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a name in the full queue of another client is not delayed")
+    @Test("the full queue of one client does not delay another")
     @ServiceLoop
     func pinned() async throws {
         deadNames()
@@ -102,7 +99,7 @@ struct ClientShareTests {
 
     // MARK: - Budget
 
-    @Test("a client may spend three quarters of the budget, others the rest")
+    @Test("a client may spend three quarters of the budget")
     @ServiceLoop
     func budget() async throws {
         world.servers([:])
@@ -129,7 +126,7 @@ struct ClientShareTests {
         _ = try await world.lookUp(client, "next.example.com", of: network(1))
     }
 
-    @Test("an only client may spend the whole budget, as may the daemon")
+    @Test("a single client, or the daemon, may spend the whole budget")
     @ServiceLoop
     func alone() async throws {
         world.servers([:])
@@ -158,7 +155,7 @@ struct ClientShareTests {
         for one in try begin("n", 30, of: 1, client) { _ = try await world.value(of: one).get() }
     }
 
-    @Test("a queued name of a client above its limit goes with the next client")
+    @Test("a queued name of a limited client goes with the next client")
     @ServiceLoop
     func spentWhileQueued() async throws {
         world.script = { request in
@@ -173,7 +170,6 @@ struct ClientShareTests {
         for number in 0..<4 {
             _ = try await world.lookUp(client, "n\(number).example.com", of: network(1))
         }
-        // The hedged request leaves too little for client 1.
         let slow = try world.begin(client, "slow.example.com", of: network(3))
         await world.advance(by: .milliseconds(1))
         let own = try world.begin(client, "own.example.com", of: network(1))
@@ -189,7 +185,7 @@ struct ClientShareTests {
         _ = try await world.value(of: common).get()
     }
 
-    @Test("probes count for the client whose names raise the suspicion")
+    @Test("probes count for the client that causes them")
     @ServiceLoop
     func probes() async throws {
         deadNames()
@@ -204,7 +200,7 @@ struct ClientShareTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("many clients do not grow the table of a budget, and the largest stay in it")
+    @Test("many clients do not grow the table")
     @ServiceLoop
     func manyClients() throws {
         var budget = Budget(
@@ -228,7 +224,7 @@ struct ClientShareTests {
 
     // MARK: - Rate
 
-    @Test("a client with many names leaves calls of each second to others")
+    @Test("a client with many names leaves calls to others")
     @ServiceLoop
     func rate() async throws {
         world.servers([:])
@@ -251,11 +247,11 @@ struct ClientShareTests {
             }
             await world.advance(by: .milliseconds(80))
         }
-        // The client gets nearly the whole rate.
+        // Nearly the whole rate.
         #expect(answered > 120 && answered < 180, "\(answered) calls in 10 s")
     }
 
-    @Test("an only client may use the whole rate")
+    @Test("a single client may use the whole rate")
     @ServiceLoop
     func wholeRate() async throws {
         world.servers([:])

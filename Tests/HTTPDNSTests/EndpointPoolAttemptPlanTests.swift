@@ -19,7 +19,7 @@ struct EndpointPoolAttemptPlanTests {
         )
     }
 
-    @Test("a plan wakes for each hedged request while a server is left")
+    @Test("a plan has a timer for each hedged request")
     func wakes() {
         var course = course()
         #expect(course.begin(now: epoch) != nil)
@@ -30,7 +30,7 @@ struct EndpointPoolAttemptPlanTests {
         #expect(course.wake == nil)
     }
 
-    @Test("after an error the next hedged request waits for the new server")
+    @Test("after an error the next hedge waits for the new server")
     func errorThenHedge() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -62,7 +62,6 @@ struct EndpointPoolAttemptPlanTests {
         case serverFirst, serverLast, connection, account, ours
     }
 
-    /// Plan with an independent record.
     private struct State: Hashable {
         var course: AttemptPlan
         var running: [Int: SocketAddress] = [:]
@@ -86,14 +85,14 @@ struct EndpointPoolAttemptPlanTests {
         }
         #expect(Set(state.asked).count == state.asked.count, "each server is called once")
         #expect(Set(state.fresh).count == state.fresh.count, "and once on a new connection")
-        #expect(state.ends + state.answers <= 1, "a call ends once")
+        #expect(state.ends + state.answers <= 1)
         #expect(state.course.isOver == (state.ends + state.answers == 1))
-        #expect(state.course.isOver || !state.running.isEmpty, "a running call has an attempt")
+        #expect(state.course.isOver || !state.running.isEmpty)
         #expect(state.course.isIdle == state.running.isEmpty)
         #expect(!state.course.isOver || state.course.wake == nil)
     }
 
-    /// Returns the next state; nil if the event is impossible.
+    /// Returns nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = epoch + state.time

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Checks invariants after each event of every sequence of up to seven events.
+/// Checks invariants after each of up to seven events.
 ///
-/// A sequence ends at a state that equals an earlier one: same servers, attempts in flight, and
-/// remaining times. Only the order of numbers and instants matters.
+/// A sequence ends at a state that equals an earlier one. Only the order of numbers and instants
+/// matters.
 @Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
     private enum Event: CaseIterable {
@@ -18,19 +18,18 @@ struct EndpointPoolExplorationTests {
         case network, schedule
     }
 
-    /// Pool, attempts in flight, and an independent record.
     private struct State {
         var pool: EndpointPool
         var underWay: [EndpointPool.Attempt] = []
         var time = Duration.zero
 
-        /// Consecutive confirmed failures of the current server in its era.
+        /// Consecutive confirmed failures of the current server.
         var row = 0
 
         /// Unconfirmed failures since the latest answer or failed probe.
         var doubts = 0
 
-        /// Attempts that began before the latest answer of the current server.
+        /// Attempts from before the latest answer of the current server.
         var heard: Set<UInt64> = []
 
         /// Latest failed probe since the latest answer.
@@ -41,9 +40,8 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Part of a state that determines the future.
     private struct Look: Hashable {
-        /// Endpoint; numbers are positions among the attempts in flight, -1 for an ended attempt.
+        /// Numbers are positions among the attempts in flight; -1 for an ended attempt.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int
@@ -54,7 +52,6 @@ struct EndpointPoolExplorationTests {
             let pause: Pause?
         }
 
-        /// Pause with its remaining time and the attempts before it.
         private struct Pause: Hashable {
             let left: Duration
             let next: Duration
@@ -115,7 +112,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Records a broken invariant; `#expect` is too slow for millions of checks.
+    /// Like `#expect`, which is too slow for millions of checks.
     private func hold(_ isKept: Bool, _ promise: Comment) {
         if !isKept { Issue.record(promise) }
     }
@@ -129,7 +126,7 @@ struct EndpointPoolExplorationTests {
 
     private static let scheduled = ["192.0.2.7:1", "192.0.2.3:1"].compactMap { SocketAddress($0) }
 
-    /// Returns the next state; nil if the event is impossible.
+    /// Returns nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = Self.epoch + state.time
@@ -170,13 +167,12 @@ struct EndpointPoolExplorationTests {
             case .unjudged: end(0, .unjudged)
             case .failed: end(0, .failed)
             case .suspected:
-                // A probe's result causes no probe.
                 guard !state.underWay[0].isTrial else { return nil }
                 end(0, .suspected)
             default: end(state.underWay.count - 1, .failed)
             }
         }
-        // This record does not depend on the pool.
+        // Independent of the pool.
         if let (attempt, outcome) = ended, attempt.server == current {
             note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }

@@ -16,12 +16,11 @@ struct PriceModelTests {
         VendorAnswer(name: names[index], v4: v4, v6: v6)
     }
 
-    /// Returns the units of a request for both names and both families.
     private func units(_ model: PriceModel, _ fate: PriceModel.Fate) -> [UnitRange] {
         model.units(of: VendorQuery(names: names, families: .both), fate)
     }
 
-    @Test("each family of a name with an address is billed, and an empty one is free")
+    @Test("each family with an address is billed")
     func families() {
         let model = PriceModel(.family, weight: 5, emptyIsFree: true)
         let answers = [answer(0, v4: full, v6: full), answer(1, v4: full, v6: AddressSet.none)]
@@ -31,13 +30,13 @@ struct PriceModelTests {
         #expect(model.maximum(VendorQuery(names: names, families: .v4)) == [5, 5])
     }
 
-    @Test("an address that is dropped as unusable was billed")
+    @Test("an unusable address was billed")
     func dropped() {
         let model = PriceModel(.family, weight: 3, emptyIsFree: true)
         #expect(units(model, .answered([answer(0, v4: unusable)])) == [UnitRange(3), .zero])
     }
 
-    @Test("an empty answer counts only in the upper bound if the page does not mention it")
+    @Test("empty answers count in the upper bound if the page is silent")
     func silentPage() {
         let ofNames = PriceModel(.name, weight: 5)
         let answers = [answer(0, v4: full), answer(1, v4: AddressSet.none)]
@@ -52,7 +51,7 @@ struct PriceModelTests {
         )
     }
 
-    @Test("a request without a reply counts only in the upper bound, a refused one not at all")
+    @Test("unanswered requests count in the upper bound, refused ones do not")
     func fates() {
         let model = PriceModel(.family, weight: 8, emptyIsFree: true)
         let unknown = UnitRange(atLeast: 0, atMost: 16)
@@ -60,7 +59,7 @@ struct PriceModelTests {
         #expect(units(model, .free) == [.zero, .zero])
     }
 
-    @Test("the free units of the month are not paid")
+    @Test("free units of the month cost nothing")
     func cost() {
         var model = PriceModel(
             .request,
@@ -90,7 +89,7 @@ struct PriceModelTests {
 struct FamilyChoiceTests {
     let world = Simulation()
 
-    @Test("a vendor that bills each family is queried for the family that a client wants")
+    @Test("a vendor that bills families is called for the client's family")
     @ServiceLoop
     func demand() throws {
         let name = try Name("a.example.com")
@@ -108,13 +107,13 @@ struct FamilyChoiceTests {
         let perFamily = PriceModel(.family, emptyIsFree: true)
         #expect(try families(perFamily, .automatic) == .v6)
         #expect(try families(perFamily, .both) == .both)
-        #expect(try families(perFamily, .v4) == .v6, "a client wants it")
+        #expect(try families(perFamily, .v4) == .v6)
         #expect(try families(perFamily, .both, route: .automatic) == .v6)
         #expect(try families(PriceModel(.request), .automatic) == .both)
         #expect(try families(PriceModel(.request), .v6) == .v6)
     }
 
-    @Test("the demand for a family is forgotten after an hour, and the oldest names first")
+    @Test("the demand for a family is forgotten after an hour")
     func memory() throws {
         var demand = FamilyDemand(limit: 2)
         let start = Instant(nanoseconds: 0)

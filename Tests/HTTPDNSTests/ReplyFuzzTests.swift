@@ -7,12 +7,10 @@ import Testing
 
 @Suite("Damaged replies of Tencent")
 struct ReplyFuzzTests {
-    /// Texts with every form of the grammar.
     private static let seeds: [[UInt8]] =
         (TencentReplies.documented + TencentReplies.fromTheKits + TencentReplies.lenient)
         .map { [UInt8]($0.body.utf8) } + TencentVectors.replies.map { [UInt8]($0.plain.utf8) }
 
-    /// Octets with and without a meaning in the grammar.
     private static let alphabet = [UInt8]("0123456789abcf.:;,-|\n\r %\u{0}".utf8) + [0x80, 0xFF]
 
     private func mutate(_ text: inout [UInt8], _ random: inout SeededGenerator) {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Server of all codec tests.
 func server(_ text: String = "192.0.2.1:80") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }
@@ -18,7 +17,6 @@ func lookup(_ names: String..., families: Families = .both) throws -> VendorQuer
     VendorQuery(names: try names.map { try Name($0) }, families: families)
 }
 
-/// Account of the vectors, in the channel `aes` or `des`.
 func sealedTencent(
     _ algorithm: Tencent.Channel,
     clientSubnetForm: Tencent.ClientSubnetForm = .encrypted,
@@ -34,7 +32,6 @@ func sealedTencent(
     )
 }
 
-/// Account in the channel `https`, with plain replies.
 func plainTencent() throws -> Tencent {
     try Tencent(token: Secret("987654321"), id: 12345)
 }
@@ -43,12 +40,11 @@ func ok(_ body: String) -> HTTPReply {
     HTTPReply(status: 200, body: [UInt8](body.utf8))
 }
 
-/// Vector of the test vectors.
 let fixedEntropy = Entropy { (count) throws(CipherError) in
     [UInt8](TencentVectors.requestVector.prefix(count))
 }
 
-/// Reproducible pseudo-random numbers (SplitMix64).
+/// SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

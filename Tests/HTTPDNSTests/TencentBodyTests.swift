@@ -18,7 +18,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "an encrypted reply without the name, a TTL or the client's address is refused",
+        "an encrypted reply needs name, TTL and client address",
         arguments: ["S2", "S3", "S4", "S8", "S9"]
     )
     func incomplete(label: String) throws {
@@ -53,7 +53,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("hexadecimal digits of either case and final line ends are accepted")
+    @Test("hexadecimal digits of either case and line ends are accepted")
     func forgivingHexadecimal() throws {
         let text = try TencentVectors.reply("S5")
         let question = try lookup("cloud.tencent.com", families: .v4)
@@ -79,7 +79,6 @@ struct TencentBodyTests {
     func undecryptable() throws {
         let question = try lookup("example.com")
         let vector = Hexadecimal.encode(TencentVectors.replyVector)
-        // No whole block; the vector alone; invalid padding; the page's sample.
         for body in ["00", "0011223344556677aa", vector, vector + vector] {
             #expect(throws: VendorError.undecryptable) {
                 try sealedTencent(.aes).answers(to: question, in: ok(body))
@@ -119,7 +118,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "a status other than 200 is an error, whatever the body",
+        "a status other than 200 is an error",
         arguments: [
             (401, VendorError.unauthorized(status: 401)), (403, .unauthorized(status: 403)),
             (429, .limited(retryAfter: nil)), (404, .serverStatus(404)), (500, .serverStatus(500)),
@@ -134,7 +133,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "Retry-After is applied in seconds, up to an hour",
+        "Retry-After applies, up to an hour",
         arguments: [
             ("0", 0), ("30", 30), ("7200", 3600), ("99999999999999999999", 3600), ("-1", nil),
             ("", nil), ("soon", nil), ("Sat, 21 Nov 2026 03:00:00 GMT", nil),

@@ -4,12 +4,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Attacks on the path with known plain text, without the key.
 @Suite("Forged replies of Tencent's encrypted channels")
 struct TencentForgeryTests {
     private static let block = 16
 
-    /// Ciphertext with known plain text.
     private struct Heard {
         let plain: [UInt8]
         let sealed: [UInt8]
@@ -20,7 +18,7 @@ struct TencentForgeryTests {
             sealed = try cipher.seal(self.plain, vector: TencentVectors.replyVector)
         }
 
-        /// Decrypted block before CBC chaining.
+        /// Before CBC chaining.
         func decrypted(_ index: Int) -> [UInt8] {
             let start = index * block
             return (0..<block).map { plain[start + $0] ^ sealed[start + $0] }
@@ -41,14 +39,13 @@ struct TencentForgeryTests {
         return octets + [UInt8](repeating: UInt8(rest), count: rest)
     }
 
-    /// Forgery with a chosen first block, and the following blocks if given.
     private static func forged(_ heard: Heard, first: [UInt8], rest: ArraySlice<UInt8> = [])
         -> String
     {
         Hexadecimal.encode(xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest)
     }
 
-    @Test("one known block does not forge an answer for another name")
+    @Test("one known block forges no answer for another name")
     func oneBlock() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -61,12 +58,12 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("chosen blocks with unknown text between them are refused")
+    @Test("chosen blocks around unknown text are refused")
     func chosenBlocks() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.qq.com", families: .v4)
-        // The block before a chosen block is its vector, and decrypts to unknown text.
+        // The block before a chosen block decrypts to unknown text.
         let last = Self.padded("6.6.6.6,60|1.1.1")
         let vector = Self.xor(heard.decrypted(0), [UInt8](last.prefix(Self.block)))
         let body = Self.forged(

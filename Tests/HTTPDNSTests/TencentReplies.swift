@@ -8,11 +8,10 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
     var name = "cloud.tencent.com"
     var families = Families.both
     let body: String
-    /// Expected addresses and TTL; nil without a statement about IPv4.
+    /// Nil without a statement about IPv4.
     var v4: Expected? = nil
     var v6: Expected? = nil
 
-    /// Addresses with their TTL.
     struct Expected: Sendable {
         let addresses: [String]
         let ttl: UInt32
@@ -27,7 +26,7 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
 }
 
 enum TencentReplies {
-    /// Examples of pages 379/95497 and 379/95498.
+    /// Pages 379/95497 and 379/95498.
     static let documented: [ReplyCase] = [
         ReplyCase(
             label: "addresses only",
@@ -93,7 +92,7 @@ enum TencentReplies {
         ),
     ]
 
-    /// Examples in the source and tests of the vendor's SDKs.
+    /// Source and tests of the SDKs.
     ///
     /// 2001:db8::/32 replaces their Teredo prefix 2001::/32 (RFC 4380).
     static let fromTheKits: [ReplyCase] = [
@@ -164,7 +163,6 @@ enum TencentReplies {
         ),
     ]
 
-    /// Forms on which pages and SDKs disagree.
     static let lenient: [ReplyCase] = [
         ReplyCase(
             label: "a family of 0,0",

@@ -11,7 +11,6 @@ struct TencentReplyTests {
         try plainTencent().answers(to: lookup, in: ok(body))
     }
 
-    /// Parses a reply for one name.
     private func readOne(
         _ body: String,
         _ families: Families = .both,
@@ -29,7 +28,7 @@ struct TencentReplyTests {
         #expect(set.ttl == expected.ttl)
     }
 
-    @Test("every documented reply is parsed", arguments: TencentReplies.documented)
+    @Test("documented replies are parsed", arguments: TencentReplies.documented)
     func documented(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
@@ -37,7 +36,7 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("every reply in the vendor's SDKs is parsed", arguments: TencentReplies.fromTheKits)
+    @Test("replies in the SDKs are parsed", arguments: TencentReplies.fromTheKits)
     func fromTheKits(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
@@ -45,14 +44,14 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("disputed forms are all accepted", arguments: TencentReplies.lenient)
+    @Test("disputed forms are accepted", arguments: TencentReplies.lenient)
     func lenient(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
         try expect(answer.v6, reply.v6)
     }
 
-    @Test("the answer has the client's spelling of the name")
+    @Test("the answer has the client's spelling")
     func nameAsAsked() throws {
         let answer = try readOne("example.com.:192.0.2.1,60-0", name: "Example.COM")
         #expect(answer.name.text == "Example.COM")
@@ -120,7 +119,7 @@ extension TencentReplyTests {
         }
     }
 
-    @Test("a record for an unrequested name invalidates the reply")
+    @Test("a record for another name invalidates the reply")
     func otherName() throws {
         #expect(throws: VendorError.wrongName) {
             try read(
@@ -188,7 +187,7 @@ extension TencentReplyTests {
     }
 
     @Test(
-        "an address that no server can have is dropped, and counted",
+        "addresses that no server can have are dropped and counted",
         arguments: [
             "0.0.0.0", "127.0.0.1", "127.9.9.9", "224.0.0.1", "239.255.255.250", "169.254.1.1",
             "255.255.255.255",
@@ -204,7 +203,7 @@ extension TencentReplyTests {
     }
 
     @Test(
-        "an IPv6 address that no server can have is dropped too",
+        "also in IPv6",
         arguments: ["::", "::1", "ff02::1", "fe80::1", "::ffff:127.0.0.1", "::ffff:0.0.0.0"]
     )
     func unusableV6(text: String) throws {

@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Tencent's request, pages 379/95497 and 379/95498")
 struct TencentRequestTests {
-    /// Seconds since 1970.
     private let now: Int64 = 1_700_000_000
 
     private func url(
@@ -108,7 +107,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "a client subnet is encrypted like the name, unless plain text is configured",
+        "a client subnet is encrypted unless plain text is configured",
         arguments: [("1.2.3.4", "R6"), ("2402:4e00::1", "R7")]
     )
     func clientSubnet(text: String, label: String) throws {
@@ -152,7 +151,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "a name that is not a host name is not sent",
+        "only host names are sent",
         arguments: [#"a\032b.example.com"#, "a+b.cn"]
     )
     func noHostname(text: String) throws {
@@ -163,7 +162,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "the URL has the server's host, and its port unless it is the default",
+        "the URL has the host, and a port other than the default",
         arguments: [
             ("192.0.2.1:443", "https://192.0.2.1/d?"),
             ("192.0.2.1:8443", "https://192.0.2.1:8443/d?"),
@@ -176,7 +175,7 @@ struct TencentRequestTests {
         #expect(try url(plainTencent(), lookup("www.qq.com"), at: server).hasPrefix(start))
     }
 
-    @Test("a TLS name replaces the server's address in the URL only")
+    @Test("a TLS name replaces the address in the URL only")
     func tlsName() throws {
         let vendor = try Tencent(token: Secret("1"), tlsName: try Name("httpdns.example.com"))
         #expect(
@@ -218,7 +217,7 @@ struct TencentRequestTests {
         #expect(throws: TencentSetupError.token) { try Tencent(token: Secret(token)) }
     }
 
-    @Test("the constants are those of the vendor's pages")
+    @Test("the constants are those of the pages")
     func facts() throws {
         let facts = try plainTencent().facts
         #expect(facts.kind == "tencent")

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Tencent's service addresses, page 379/116336")
 struct TencentScheduleTests {
-    /// Parses a reply of the channel https.
     private func read(
         _ body: String,
         from scheduler: String = "192.0.2.89:443"
@@ -35,7 +34,7 @@ struct TencentScheduleTests {
         #expect(told.validFor == .seconds(3600))
     }
 
-    @Test("a reply of the channel https has its port")
+    @Test("https has its port")
     func https() throws {
         let told = try read(
             "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n",
@@ -45,7 +44,7 @@ struct TencentScheduleTests {
     }
 
     @Test(
-        "the TTL is in minutes, may have a fraction, and is limited to 1 min … 1 day",
+        "the TTL is 1 min to 1 day, in minutes with a fraction",
         arguments: [
             ("|ttl:1", 60), ("|ttl:3.5", 210), ("|ttl:1440", 86_400), ("", 3600),
             ("|ttl:1441", nil), ("|ttl:0", nil), ("|ttl:-5", nil), ("|ttl:1e3", nil),
@@ -65,7 +64,7 @@ struct TencentScheduleTests {
     }
 
     @Test(
-        "servers must have the scope of the server that lists them",
+        "servers have the scope of the server that lists them",
         arguments: [
             ("119.29.29.89:443", "119.29.29.99"), ("127.0.0.1:8053", "127.0.0.2"),
             ("10.0.0.1:443", "192.168.1.1"), ("192.0.2.89:443", "198.51.100.1"),

@@ -9,21 +9,18 @@ struct SealedText: Sendable, CustomTestStringConvertible {
     var testDescription: String { label }
 }
 
-/// Test vectors for the ciphers of page 379/95499.
+/// Vectors for page 379/95499.
 ///
-/// Computed with python-cryptography and checked with openssl(1); the keys are those of the
-/// vendor's unit tests.
+/// Computed with python-cryptography, checked with openssl(1). The keys are those of the vendor's
+/// unit tests.
 enum TencentVectors {
     static let desKey = "testkey1"
     static let aesKey = "1234567890123456"
 
-    /// Vector of the requests: 000102…0e0f.
     static let requestVector = [UInt8](0x00...0x0F)
 
-    /// Vector of the replies: f0f1…feff.
     static let replyVector = [UInt8](0xF0...0xFF)
 
-    /// Requests: names, batches, names with expiry, subnets, whole blocks.
     static let requests: [SealedText] = [
         SealedText(
             label: "R1",
@@ -88,7 +85,7 @@ enum TencentVectors {
         ),
     ]
 
-    /// Replies in the forms of pages 379/95497 and 379/116336.
+    /// Forms of pages 379/95497 and 379/116336.
     static let replies: [SealedText] = [
         SealedText(
             label: "S1",

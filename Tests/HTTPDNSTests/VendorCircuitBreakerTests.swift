@@ -45,7 +45,7 @@ struct VendorCircuitBreakerTests {
         #expect(silence.isSilent)
     }
 
-    @Test("a pause follows an answered probe, and failed probes beyond the burst")
+    @Test("answered probes and bursts of failed ones pause the probes")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []
@@ -58,7 +58,7 @@ struct VendorCircuitBreakerTests {
         #expect(begun == [0, 10, 11, 21, 31, 41])
     }
 
-    @Test("the breaker opens when each server has `retries-before-switch` timeouts")
+    @Test("the breaker opens at `retries-before-switch` timeouts of each server")
     @ServiceLoop
     func silent() async throws {
         world.script = { _ in .silence() }
@@ -73,7 +73,7 @@ struct VendorCircuitBreakerTests {
         #expect(!client.isSilent)
     }
 
-    @Test("a server that reports an error is not unresponsive")
+    @Test("a server that reports an error is responsive")
     @ServiceLoop
     func loud() async throws {
         world.servers([1: .silence(), 2: .fail(.connect("refused"))])

@@ -10,7 +10,7 @@ import Testing
 struct VendorClientAccountTests {
     let world = Simulation()
 
-    /// Refusal with the `Date` of a clock that is `seconds` ahead.
+    /// `Date` is `seconds` ahead.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> Simulation.Step {
         var reply = HTTPReply(status: status, body: [])
@@ -21,7 +21,7 @@ struct VendorClientAccountTests {
         return .reply(reply, after: .zero)
     }
 
-    /// Vendor whose clock is `ahead`, and which accepts only signatures of its time.
+    /// Accepts only signatures of its own clock.
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in
@@ -31,7 +31,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "a refused account ends the call, as every server would refuse it",
+        "a refused account ends the call",
         arguments: [401, 403]
     )
     @ServiceLoop
@@ -48,7 +48,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "after a refusal nothing is sent for five minutes, then one probe, and its answer ends the pause"
+        "a refusal pauses calls for 5 min; an answered probe ends the pause"
     )
     @ServiceLoop
     func pause() async throws {
@@ -70,14 +70,13 @@ struct VendorClientAccountTests {
         await world.advance(by: .milliseconds(10))
         #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
         _ = try await world.value(of: trial).get()
-        // The probe, and the client's call that found the probe due.
         #expect(world.asked.count == 2)
         #expect(world.trials.count == 2)
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a refused probe starts a new pause; another failure admits the next probe")
+    @Test("a refused probe starts a new pause")
     @ServiceLoop
     func trial() async throws {
         world.script = { _ in self.refusal() }
@@ -94,7 +93,7 @@ struct VendorClientAccountTests {
         #expect(world.asked.count == 3)
     }
 
-    @Test("a refused request is signed again with the vendor's time, which is stored")
+    @Test("a refused request is signed again with the vendor's time")
     @ServiceLoop
     func skew() async throws {
         strict(ahead: 3_600)
@@ -121,7 +120,7 @@ struct VendorClientAccountTests {
         #expect(world.sent.count == 6)
     }
 
-    @Test("a refusal without clock offset is not repeated")
+    @Test("without clock offset a refusal is not repeated")
     @ServiceLoop
     func noSkew() async throws {
         world.script = { _ in self.refusal(ahead: 0) }
@@ -144,7 +143,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "after a 401 the other authentication form is tried once, and stored if accepted",
+        "after a 401 the other authentication form is tried once",
         arguments: [false, true]
     )
     @ServiceLoop
@@ -184,7 +183,7 @@ struct VendorClientAccountTests {
         #expect(world.hosts.last == "1")
     }
 
-    @Test("if all servers answer 429, calls fail until one may be probed")
+    @Test("if all servers answer 429, calls fail until a probe is due")
     @ServiceLoop
     func allLimited() async throws {
         world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }

@@ -10,7 +10,6 @@ import Testing
 struct VendorClientFailoverTests {
     let world = Simulation()
 
-    /// Refused connection: fails immediately and costs nothing.
     private static let refused = Simulation.Step.fail(.connect("refused"))
 
     @Test(
@@ -59,7 +58,7 @@ struct VendorClientFailoverTests {
         )
     }
 
-    @Test("after 300 ms the next server is called too; the first answer wins")
+    @Test("the next server is called after 300 ms; the first answer wins")
     @ServiceLoop
     func hedge() async throws {
         world.servers([1: .silence()])
@@ -69,7 +68,6 @@ struct VendorClientFailoverTests {
         #expect(reply.duration == .milliseconds(320))
         #expect(reply.server == (try server("192.0.2.2:443")))
         #expect(client.statistics.hedges == 1)
-        // A slow server does not fail before its timeout.
         #expect(client.statistics.servers[0].failures == 0)
         await world.advance(by: .milliseconds(1_679))
         #expect(client.statistics.servers[0].failures == 0)
@@ -77,7 +75,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers[0].failures == 1)
     }
 
-    @Test("a slow server that answers first wins, and the other is not failed")
+    @Test("a slow server that answers first wins")
     @ServiceLoop
     func slow() async throws {
         world.servers([
@@ -94,7 +92,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.billable == 2)
     }
 
-    @Test("two unreachable servers of three cost one hedged request")
+    @Test("two unreachable servers of three cost one hedge")
     @ServiceLoop
     func twoDead() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -103,7 +101,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 300, 300])
     }
 
-    @Test("no attempt exceeds its timeout or the call's deadline")
+    @Test("no attempt exceeds its timeout or the deadline")
     @ServiceLoop
     func deadline() async throws {
         let client = try world.client(servers: 5)
@@ -151,7 +149,7 @@ struct VendorClientFailoverTests {
     }
 
     @Test(
-        "ten minutes after the switch a probe calls the first server, and its answer switches back"
+        "after 10 min an answered probe switches back"
     )
     @ServiceLoop
     func returning() async throws {
@@ -162,7 +160,6 @@ struct VendorClientFailoverTests {
         await world.advance(by: .seconds(599))
         #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
         await world.advance(by: .seconds(1))
-        // The client's call does not wait for the probe.
         #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
         #expect(world.trials.last == 1)
         #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
@@ -170,7 +167,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 1)
     }
 
-    @Test("a first server that fails its probe is probed ten minutes later")
+    @Test("an unanswered first server is probed ten minutes later")
     @ServiceLoop
     func notReturning() async throws {
         world.servers([1: Self.refused])
@@ -190,7 +187,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 0)
     }
 
-    @Test("an attempt near the deadline does not mark its server failed")
+    @Test("an attempt near the deadline is no failure of its server")
     @ServiceLoop
     func unfair() async throws {
         let client = try world.client { $0.hedgeAfter = .seconds(9) }
@@ -210,7 +207,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server with three pending calls goes last until one ends")
+    @Test("a server with three pending calls goes last")
     @ServiceLoop
     func silentToSeveral() async throws {
         world.servers([1: .silence()])
@@ -218,7 +215,6 @@ struct VendorClientFailoverTests {
         let first = try (1...3).map { try world.begin(client, "n\($0).example.com") }
         for one in first { _ = try await world.value(of: one).get() }
         #expect(world.hosts == "111222")
-        // The server is still current, but new calls do not wait for it.
         #expect(client.statistics.switches == 0)
         #expect(try await world.lookUp(client, "n4.example.com").duration == .milliseconds(20))
         #expect(world.hosts == "1112222")
@@ -261,7 +257,7 @@ struct VendorClientFailoverTests {
         #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
     }
 
-    @Test("the number of requests after the end of their calls is limited")
+    @Test("requests after the end of their calls are limited")
     @ServiceLoop
     func lingering() async throws {
         world.servers([1: .silence()])
@@ -278,7 +274,6 @@ struct VendorClientFailoverTests {
         let given = world.cancelled
         #expect(given == 100 - ClientLimits.lingeringTries)
         await world.advance(by: .seconds(5))
-        // Cancelled requests do not count, the others are timeouts.
         #expect(
             client.statistics.servers[0].failures == UInt64(client.statistics.servers[0].tries)
                 - UInt64(given)
@@ -306,7 +301,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 2_000])
     }
 
-    @Test("the certificate name is changed once, and the change is stored")
+    @Test("the certificate name is changed once")
     @ServiceLoop
     func otherTLSName() async throws {
         world.script = {

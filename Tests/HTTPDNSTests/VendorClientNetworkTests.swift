@@ -10,7 +10,7 @@ import Testing
 struct VendorClientNetworkTests {
     let world = Simulation()
 
-    /// Vendor with an address service and two API variants; the second has `other` in its URLs.
+    /// With an address service and two API variants; the second has `other` in its URLs.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
         var way = ""
@@ -64,7 +64,6 @@ struct VendorClientNetworkTests {
         }
     }
 
-    /// Client of .1, with its service at .8 and .9.
     @ServiceLoop
     private func scheduledClient() throws -> VendorClient {
         let service = try [8, 9].map { try server("192.0.2.\($0):80") }
@@ -75,7 +74,6 @@ struct VendorClientNetworkTests {
         )
     }
 
-    /// Lets the service reply with `text` (nil: fail), and all servers answer.
     @ServiceLoop
     private func serve(_ text: String?) {
         world.script = { request in
@@ -84,7 +82,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("requests in flight are repeated, and earlier results dropped")
+    @Test("requests in flight are repeated; earlier results are dropped")
     @ServiceLoop
     func reissue() async throws {
         world.servers([1: .silence()])
@@ -104,12 +102,11 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "attempts aborted by a network change are no failures, in any order of completion",
+        "attempts aborted by a network change are no failures",
         arguments: [true, false]
     )
     @ServiceLoop
     func dropped(first: Bool) async throws {
-        // The attempt at .1 outlives its call, which .2 answers; the other call is in flight.
         world.servers([1: .silence()])
         let client = try world.client()
         _ = try await world.lookUp(client, "one.example.com")
@@ -126,7 +123,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
     }
 
-    @Test("an aborted address request is repeated, and is no failure")
+    @Test("an aborted address request is repeated, and no failure")
     @ServiceLoop
     func droppedRefresh() async throws {
         world.script = { _ in .silence() }
@@ -179,7 +176,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the service is called at start; its servers are used first")
+    @Test("the service is called at start; its servers come first")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -191,12 +188,11 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 1)
         #expect(client.statistics.refreshesAddresses)
         #expect(client.statistics.refreshedAt.map { $0 <= world.now } == true)
-        // Address requests are neither attempts nor billed.
         #expect(client.statistics.tries == 1)
         #expect(client.statistics.billable == 1)
     }
 
-    @Test("lookups do not wait for the service; configured servers are the fallback")
+    @Test("lookups do not wait for the service")
     @ServiceLoop
     func deadService() async throws {
         world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
@@ -227,7 +223,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("if all servers fail the service is called, at most once a minute")
+    @Test("if all servers fail the service is called once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")
@@ -245,7 +241,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("after a TLS failure the other API variant is tried and kept")
+    @Test("after a TLS failure the other API variant is kept")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in
@@ -322,7 +318,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a failed service is retried after one minute, up to one hour")
+    @Test("a failed service is retried after 1 min to 1 h")
     func backOff() {
         let epoch = Instant(nanoseconds: 0)
         var schedule = AddressSchedule()

@@ -36,7 +36,7 @@ struct VendorClientReloadTests {
         #expect(other.statistics.billable == 3)
     }
 
-    @Test("a call in flight ends in the old client, and counts in the new one")
+    @Test("a call in flight ends in the old client and counts in the new")
     @ServiceLoop
     func underWay() async throws {
         world.servers([:])

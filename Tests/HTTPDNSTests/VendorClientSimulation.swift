@@ -9,21 +9,20 @@ import Testing
 typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
 extension Simulation {
-    /// Requests without health probes.
+    /// Without health probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
-    /// Last digits of the servers called for clients.
+    /// Last digits.
     var hosts: String { asked.map { String($0.request.server.host.suffix(1)) }.joined() }
 
-    /// Last digits of the probed servers.
+    /// Last digits.
     var trials: [Int] {
         sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
     }
 
-    /// Times of the clients' requests in milliseconds.
+    /// In milliseconds.
     var times: [Int] { asked.map { $0.at.milliseconds } }
 
-    /// Starts a lookup for a client, or for the daemon itself.
     func begin(
         _ client: VendorClient,
         _ name: String = "www.example.com",

@@ -6,29 +6,24 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Valid reply to a request of `plainTencent()`.
 func good(_ request: HTTPRequest) -> HTTPReply {
     let names = namesAsked(request)
     return ok(names.map { "\($0).:192.0.2.10,60-2001:db8::10,120" }.joined(separator: "\n"))
 }
 
-/// Names in such a request.
 func namesAsked(_ request: HTTPRequest) -> [String] {
     let query = request.url.split(separator: "?").last ?? ""
     let value = query.split(separator: "&").first { $0.hasPrefix("dn=") }?.dropFirst(3) ?? ""
     return value.split(separator: ",").map(String.init)
 }
 
-/// Client 192.0.2.`number`.
 func network(_ number: UInt32) -> ClientNetwork {
     ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
 }
 
-/// Last digit of the server.
 func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
 
 extension Simulation {
-    /// Client of servers .1, .2, ….
     func client(
         servers count: Int = 2,
         vendor: (any Vendor)? = nil,
@@ -48,13 +43,12 @@ extension Simulation {
         )
     }
 
-    /// Scripts the servers with these last digits; the others answer.
+    /// The other servers answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }
 }
 
-/// Vendor with the signing time in its requests.
 struct ClockedVendor: Vendor {
     let plain: Tencent
 
@@ -84,7 +78,6 @@ struct ClockedVendor: Vendor {
     }
 }
 
-/// Vendor with a second certificate name.
 struct TwoNamedVendor: Vendor {
     let name: String
 

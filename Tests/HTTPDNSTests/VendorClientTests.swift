@@ -61,7 +61,7 @@ struct VendorClientTests {
         #expect(request.url.hasSuffix("&ip=203.0.113.7"))
     }
 
-    @Test("an empty answer is an answer, without another server")
+    @Test("an empty answer is an answer")
     @ServiceLoop
     func empty() async throws {
         world.script = { _ in .reply(ok("www.example.com.:0-0")) }
@@ -84,7 +84,7 @@ struct VendorClientTests {
         #expect(client.statistics.billable == 0)
     }
 
-    @Test("a name that is not a host name is not sent")
+    @Test("only host names are sent")
     @ServiceLoop
     func unusableName() async throws {
         let client = try world.client()
@@ -95,13 +95,13 @@ struct VendorClientTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("the counters partition calls, and count each server's results")
+    @Test("the counters partition calls and results")
     @ServiceLoop
     func statistics() async throws {
         var steps: [Simulation.Step] = [
-            .fail(.connect("refused")), .reply(good(HTTPRequest.example)),  // the first call
-            .reply(ok("www.example.com.:0.0.0.0,60-0")),  // the second
-            .silence(), .reply(HTTPReply(status: 503, body: []), after: .seconds(2)),  // the third
+            .fail(.connect("refused")), .reply(good(HTTPRequest.example)),
+            .reply(ok("www.example.com.:0.0.0.0,60-0")),
+            .silence(), .reply(HTTPReply(status: 503, body: []), after: .seconds(2)),
         ]
         world.script = {
             namesAsked($0) == ["www.dnspod.cn"] ? .reply(good($0)) : steps.removeFirst()
@@ -116,9 +116,7 @@ struct VendorClientTests {
         #expect(statistics.successes == 1)
         #expect(statistics.empty == 1)
         #expect(statistics.failures == 1)
-        // The timeout caused this probe.
         #expect(statistics.tries == 6)
-        // All but the refused connection.
         #expect(statistics.billable == 5)
         #expect(statistics.failuresByKind == [.connect: 1, .timeout: 1, .serverStatus: 1])
         #expect(statistics.droppedAddresses == 1)
@@ -151,7 +149,6 @@ struct VendorClientTests {
 }
 
 extension HTTPRequest {
-    /// Request for `www.example.com`, for prepared replies.
     fileprivate static let example: HTTPRequest = {
         guard let server = SocketAddress("192.0.2.1:443") else { fatalError("an address") }
         return HTTPRequest(url: "https://192.0.2.1/d?dn=www.example.com", server: server)

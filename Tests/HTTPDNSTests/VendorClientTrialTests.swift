@@ -6,12 +6,10 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Names of clients cannot disable a vendor.
 @Suite("The daemon's own probes")
 struct VendorClientTrialTests {
     let world = Simulation()
 
-    /// Names that begin with `dead` end in `step`; others are answered.
     @ServiceLoop
     private func deadNames(_ step: Simulation.Step) {
         world.script = {
@@ -36,7 +34,7 @@ struct VendorClientTrialTests {
         return .reply(reply, after: .milliseconds(20))
     }
 
-    @Test("a server that answers 429 to the probe too is paused")
+    @Test("a server that answers 429 to the probe is paused")
     @ServiceLoop
     func rateLimited() async throws {
         world.script = { _ in Self.tooMany() }
@@ -46,7 +44,6 @@ struct VendorClientTrialTests {
             await world.advance(by: .milliseconds(100))
         }
         guard case .limited = client.statistics.state else { throw Unexpected(what: "open") }
-        // Pauses of 1, 2, 4 and 8 s; each begins with a name and the probe.
         #expect(world.sent.count <= 12, "\(world.sent.count) requests in 10 s")
     }
 
@@ -67,7 +64,7 @@ struct VendorClientTrialTests {
     }
 
     @Test(
-        "failing names, whatever the failure, neither disable a vendor nor switch its server",
+        "failing names neither disable a vendor nor switch its server",
         arguments: bad
     )
     @ServiceLoop
@@ -83,7 +80,7 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    @Test("at most one answered probe per second, all counted")
+    @Test("at most one answered probe per second")
     @ServiceLoop
     func rate() async throws {
         deadNames(.reply(HTTPReply(status: 502, body: []), after: .zero))
@@ -102,7 +99,6 @@ struct VendorClientTrialTests {
         world.servers([:])
         let client = try world.client()
         for number in 0..<50 { _ = try await world.lookUp(client, "n\(number).example.com") }
-        // Slow names do not count.
         world.script = { .reply(good($0), after: .milliseconds(900)) }
         for number in 0..<5 { _ = try await world.lookUp(client, "s\(number).example.com") }
         #expect(world.trials.isEmpty)
@@ -119,7 +115,7 @@ struct VendorClientTrialTests {
         #expect(client.isSilent)
     }
 
-    @Test("names that use up the rate do not prevent the probe, which counts")
+    @Test("names that use up the rate do not prevent the probe")
     @ServiceLoop
     func unpaced() async throws {
         world.script = { _ in Self.tooMany() }
@@ -151,7 +147,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("a resolver that refuses one name is used unless it refuses the probe")
+    @Test("a resolver that refuses only one name is used")
     @ServiceLoop
     func forbiddenName() async throws {
         let vendor = try DNSJSON(url: "https://dns.example/resolve")
@@ -208,7 +204,6 @@ struct VendorClientTrialTests {
         _ = try await world.lookUp(client)
         #expect(client.statistics.clockSkew == .seconds(3_600))
         await world.advance(by: .seconds(600))
-        // The call without the correction is refused and repeated.
         _ = try await world.lookUp(client)
         #expect(client.statistics.clockSkew == .seconds(3_600))
         ahead = 0

@@ -30,7 +30,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the request has an expiry in milliseconds and no families")
+    @Test("the request has an expiry in milliseconds")
     func request() throws {
         var question = try lookup("www.a.com")
         let make = {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Time is an argument, so that tests control it.
 @Suite("One file of Net reads a clock")
 struct ClockTests {
     private static let readings = [
@@ -10,7 +9,6 @@ struct ClockTests {
         #"\bDate(?:\(\)|\.now\b)"#,
     ]
 
-    /// Path and code of each expression that reads a clock.
     private static func places(in files: [SourceFile]) throws -> [(path: String, code: String)] {
         try files.filter { ["swift", "c", "h"].contains($0.suffix) }.flatMap { file in
             try readings.flatMap { try Code(file.text).text.matches(of: $0) }
@@ -18,7 +16,6 @@ struct ClockTests {
         }
     }
 
-    /// Programs that may read clocks.
     private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
 
     @Test("the clock is read in one place")
@@ -32,7 +29,7 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
-    /// Modules with an injected clock; `Net` and `Daemon` use the system's.
+    /// `Net` and `Daemon` use the system's clock.
     @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }

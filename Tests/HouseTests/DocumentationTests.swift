@@ -9,7 +9,6 @@ struct ReadmeTests {
         "docs/performance.md",
     ]
 
-    /// Fenced blocks of a language.
     private static func blocks(
         _ language: String,
         of page: String = "README.md"
@@ -64,7 +63,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("the recorded tour contains the commands of scripts/record-tour")
+    @Test("the recorded tour has the commands of scripts/record-tour")
     func tour() throws {
         let recording = try Repository.text("docs/first-ten-minutes.txt")
         let typed = try Repository.text("scripts/record-tour").matches(of: #"^enter '(.*)'$"#)
@@ -154,7 +153,6 @@ struct ManualTests {
         let manual = try Run.product("httpdnsd", "--print-config").output
         let keys = Set(try manual.matches(of: #"^#? *(?:- )?([a-z-]+):(?: |$)"#).map { $0[1] })
         #expect(keys.isSuperset(of: ["listen", "vendors", "client-subnet", "fallback"]))
-        // Vendors in the examples.
         let names = ["tencent", "alibaba", "json", "baidu", "volcengine"]
         for key in keys.subtracting(names).sorted() {
             #expect(page.contains(".It Ic \(key)\n"), "\(key)")
@@ -164,13 +162,13 @@ struct ManualTests {
 
 @Suite("Memory limits")
 struct MemoryLimitTests {
-    /// `MemoryMax` of a unit in MiB.
+    /// In MiB.
     private func limit(_ file: String) throws -> Int {
         let found = try Repository.text("systemd/\(file)").matches(of: #"^MemoryMax=(\d+)M$"#)
         return try #require(found.first.flatMap { Int($0[1]) })
     }
 
-    @Test("the units allow the sum of the table in docs/reliability.md")
+    @Test("the units allow the sum in docs/reliability.md")
     func sum() throws {
         let page = try Repository.text("docs/reliability.md")
         let part = try #require(page.matches(of: #"(?s)^## Memory limits\n(.*?)^## "#).first)[1]

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Destination directory of `scripts/install`.
 private final class Tree: Sendable {
     let root: URL
 
@@ -13,7 +12,6 @@ private final class Tree: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: root) }
 
-    /// Runs the script with the programs of this build.
     @discardableResult
     func install(_ arguments: String...) throws -> Run {
         let run = try Run(
@@ -76,7 +74,6 @@ struct InstallTests {
         for program in ["sbin/httpdnsd", "bin/httpdnsctl", "bin/httpdns-emulator"] {
             let path = tree.root.appending(path: "usr/local/\(program)").path
             #expect(FileManager.default.isExecutableFile(atPath: path))
-            // Each program has a manual page.
             let name = (program as NSString).lastPathComponent
             #expect(pages.contains { $0.hasPrefix("\(name).") })
         }
@@ -127,7 +124,7 @@ struct InstallTests {
         #expect(try tree.text("etc/resolv.conf") == "nameserver 192.0.2.53\n")
     }
 
-    @Test("a setup that cannot be reverted stops uninstalling with a hint")
+    @Test("a setup that cannot be reverted stops uninstalling")
     func refusesWithoutRevert() throws {
         let tree = try Tree()
         try tree.install()
@@ -148,7 +145,6 @@ struct InstallTests {
         let tree = try Tree()
         try tree.install()
         try tree.write("mine\n", to: settings)
-        // Name of the manual in an earlier version.
         try tree.write("manual\n", to: "\(settings).new")
         #expect(try tree.install().output.contains("Kept your"))
         #expect(try tree.text(settings) == "mine\n")
@@ -158,7 +154,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the first settings are short, and begin with the recipients of queries")
+    @Test("the first settings begin with the recipients of queries")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",
@@ -208,7 +204,7 @@ struct InstallTests {
     func completions(_ program: String, _ line: String, _ expected: String) throws {
         let tree = try Tree()
         try tree.install()
-        // Steps of bash for a Tab key.
+        // The steps of bash for the Tab key.
         let script = """
             set -e
             source "$1"
@@ -303,7 +299,7 @@ struct UnitTests {
         }
     }
 
-    @Test("a crash loop ends, and blocks systemctl restart for at most 10 s")
+    @Test("a crash loop ends")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         func number(_ option: String, _ unitOfTime: String = "") throws -> Int {
@@ -328,7 +324,7 @@ struct UnitTests {
         #expect(service.contains("\nRequires=httpdnsd.socket\n"))
     }
 
-    @Test("the socket units listen on the default addresses of the settings")
+    @Test("the socket units have the default addresses")
     func addresses() throws {
         let unit =
             try Repository.text("systemd/httpdnsd.socket")

@@ -2,13 +2,11 @@
 import Foundation
 import Testing
 
-/// Module with its layer and allowed imports.
 private struct Room: Sendable, CustomTestStringConvertible {
     let name: String
     let floor: Int
     let allowed: Set<String>
 
-    /// `imports` is separated by spaces.
     init(_ name: String, floor: Int, imports: String) {
         self.name = name
         self.floor = floor
@@ -18,7 +16,7 @@ private struct Room: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// Architecture: a new import needs a line here.
+/// A new import needs a line here.
 private let house: [Room] = [
     Room("CLinux", floor: 0, imports: ""),
     Room("CBPF", floor: 0, imports: ""),
@@ -29,11 +27,10 @@ private let house: [Room] = [
     Room("Locks", floor: 0, imports: "Glibc"),
     Room("Monotonic", floor: 0, imports: ""),
     Room("DNSWire", floor: 1, imports: ""),
-    // Glibc: memory outside of Swift arrays.
     Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks Monotonic"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks Monotonic"),
-    // Glibc: error numbers and texts.
+    // Error numbers and texts.
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Monotonic Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Monotonic Net"),
@@ -69,10 +66,8 @@ private let house: [Room] = [
 
 @Suite("A module imports from lower layers only")
 struct LayeringTests {
-    /// Modules for all modules.
     private static let standardLibrary: Set = ["Swift", "Synchronization", "_Concurrency"]
 
-    /// Imports of a file.
     private static func imports(of file: SourceFile) throws -> [String] {
         let kinds = "(?:(?:struct|class|enum|protocol|func|var|let|typealias) +)?"
         return try file.text.matches(
@@ -85,7 +80,7 @@ struct LayeringTests {
         #expect(Repository.rooms == Set(house.map(\.name)))
     }
 
-    @Test("the table allows only imports from lower layers", arguments: house)
+    @Test("the table allows imports from lower layers only", arguments: house)
     private func downwards(_ room: Room) {
         for other in house where room.allowed.contains(other.name) {
             #expect(other.floor < room.floor, "\(room.name) may not import \(other.name)")
@@ -104,7 +99,6 @@ struct LayeringTests {
         }
     }
 
-    /// Dependencies of a target in the manifest.
     private static func dependencies(of target: String) throws -> Set<String> {
         let manifest = try Repository.text("Package.swift")
         let start = try #require(
@@ -121,13 +115,13 @@ struct LayeringTests {
         return Set(quoted + constants.compactMap { list.contains($0.key) ? $0.value : nil })
     }
 
-    @Test("a target's dependencies in the manifest agree with the table", arguments: house)
+    @Test("the manifest's dependencies agree with the table", arguments: house)
     private func manifest(_ room: Room) throws {
         let declared = try Self.dependencies(of: room.name)
         #expect(declared.isSubset(of: room.allowed))
         let rooms = room.allowed.intersection(house.map(\.name))
         if room.floor < 10 {
-            #expect(declared.isSuperset(of: rooms), "the table allows what the manifest does not")
+            #expect(declared.isSuperset(of: rooms))
         }
     }
 
@@ -148,8 +142,9 @@ struct LayeringTests {
 
 @Suite("The daemon does not need Foundation")
 struct FoundationTests {
-    /// Foundation needs megabytes, and its URL loading calls getaddrinfo: the daemon would query
-    /// itself and block.
+    /// Foundation's URL loading calls getaddrinfo: the daemon would query itself and block.
+    ///
+    /// It also needs megabytes.
     @Test(
         "the programs are linked with FoundationEssentials only",
         arguments: ["httpdnsd", "httpdnsctl"]

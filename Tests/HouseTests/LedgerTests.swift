@@ -5,7 +5,6 @@ import Testing
 struct LedgerTests {
     private static let page = "Sources/DNSWire/DNSWire.docc/DNSWire.md"
 
-    /// Number and state of each line.
     private static func ledger() throws -> [(number: Int, state: String)] {
         try Repository.text(page).matches(of: #"^\| (\d+) \| ([YD!~]) \| .+ \|$"#).map {
             (try #require(Int($0[1])), $0[2])
@@ -24,7 +23,6 @@ struct LedgerTests {
         }
     }
 
-    /// RFCs that files below a folder cite.
     private static func cited(below folder: String) throws -> Set<Int> {
         var numbers: Set<Int> = []
         for file in Repository.files where file.path.hasPrefix(folder) && file.suffix != "md" {

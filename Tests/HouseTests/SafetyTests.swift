@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Expressions that disable a check of the compiler.
 private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendable|^\s*@safe\b"#
 
-/// Maximum number of such expressions per module; an increase needs a decision.
+/// An increase needs a decision.
 private let allowance = [
-    // C calls with their maps or octets.
     "Acceleration": 29,
-    // The last one is lstat(2) of the control socket.
     "Administration": 9,
     "Configuration": 42,
     "DNSCache": 57,
@@ -16,25 +13,22 @@ private let allowance = [
     "DaemonLog": 5,
     "HTTPDNS": 57,
     "Locks": 14,
-    // The last 32 are headers and buffers of queued datagrams.
     "Net": 477,
     "httpdns-emulator": 22,
-    // The last ones are the terminal's width and the check of a directory.
     "httpdnsctl": 78,
     "httpdnsd": 1,
 ]
 
-/// Each unsafe expression has a reason.
 @Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// Lines with such an expression, from 0.
+    /// From 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }
 
     /// A comment above a type covers its members.
     @Test(
-        "each declaration has a line `// SAFETY:` in or above it, or above its type",
+        "each declaration, or its type, has a line `// SAFETY:`",
         arguments: Repository.sources
     )
     func explained(_ file: SourceFile) throws {

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Attacks use bounded resources", .needs(.nsd, .curl, .python3), .hangLimit)
 struct AbuseTests {
-    /// Checks that a valid query is answered over UDP and TCP.
     private static func check(_ daemon: TestDaemon) throws {
         let query = RawMessage.query("localhost", id: 0xABCD)
         let datagram = try Socket(.datagram, to: daemon.port)
@@ -19,7 +18,6 @@ struct AbuseTests {
 
     // MARK: - Clients
 
-    /// Opens 10,000 connections and returns the daemon's descriptors and memory while they exist.
     private static func crowd(
         _ daemon: TestDaemon
     ) throws -> (descriptors: Int, rssOctets: Int) {
@@ -57,7 +55,7 @@ struct AbuseTests {
         )
     }
 
-    @Test("10,000 idle connections: another client is served, and at most 257 stay open")
+    @Test("10,000 idle connections: at most 257 stay open")
     func connections() throws {
         let daemon = try TestDaemon(Self.unused)
         let before = try daemon.stats()["process"]
@@ -67,21 +65,20 @@ struct AbuseTests {
             let kept = crowded.descriptors - (before["descriptors"].int ?? 0)
             #expect(kept <= 257, "\(kept)")
         }
-        // The second crowd reuses the memory that the first one needed.
         let grown = first.rssOctets - (before["rss-octets"].int ?? 0)
         expectGrowth(grown, below: 8 << 20)
         expectGrowth(second.rssOctets - first.rssOctets, below: 4 << 20)
         try daemon.stop()
     }
 
-    @Test("a client that sends queries and never reads is disconnected, with little memory used")
+    @Test("a client that never reads is disconnected")
     func unread() throws {
         let harness = try ProgramHarness()
         let before = try harness.daemon.stats()["process", "rss-octets"].int ?? 0
         let client = try Socket(.stream, to: harness.daemon.port)
         let batch = (0..<500).map { RawMessage.query("forty.example.org", id: UInt16($0)) }
         var sent = 0
-        #expect(throws: (any Error).self, "the daemon never closed the connection") {
+        #expect(throws: (any Error).self) {
             while sent < 64 << 20 {
                 try client.sendFramed(batch)
                 sent += batch.count * 37
@@ -93,7 +90,7 @@ struct AbuseTests {
         try harness.daemon.stop()
     }
 
-    @Test("an OPT of 60 KB with many options or cookies gets an answer or FORMERR")
+    @Test("an OPT of 60 KB gets an answer or FORMERR")
     func options() throws {
         let daemon = try TestDaemon(Self.unused)
         let client = try Socket(.stream, to: daemon.port)
@@ -116,8 +113,6 @@ struct AbuseTests {
 
     // MARK: - Upstreams
 
-    /// Returns an upstream's answer: the question, and an address of 192.0.2.0/24 with octet
-    /// `last`.
     private static func answer(_ query: [UInt8], _ name: String, _ last: UInt8) -> [UInt8] {
         var reply = Array(query[..<(12 + name.utf8.count + 2 + 4)])
         reply[2] = 0x81
@@ -127,7 +122,7 @@ struct AbuseTests {
     }
 
     @Test(
-        "forged answers from another address or port are ignored and do not end the wait"
+        "forged answers from another address or port are ignored"
     )
     func otherSources() throws {
         let upstream = try Socket(.datagram, bound: true)
@@ -145,7 +140,6 @@ struct AbuseTests {
             let (query, port) = try upstream.receiveWithPort()
             for stranger in strangers {
                 for _ in 0..<100 {
-                    // The right ID, port and question; then the same with SERVFAIL.
                     var forged = Self.answer(query, name, 66)
                     try stranger.send(forged, to: port)
                     forged[3] = 0x82
@@ -163,7 +157,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("forged answers during a query are ignored, and the right answer is used")
+    @Test("forged answers with a wrong ID or question are ignored")
     func forgeries() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
@@ -183,8 +177,6 @@ struct AbuseTests {
                     reply[1] ^= UInt8(number & 0xFF)
                     return reply
                 }
-                // The right ID with another name, type or class; then messages that are no
-                // responses.
                 for (offset, octet) in [(13, 0x58), (query.count, 0), (12, 3)] as [(Int, UInt8)] {
                     var reply = Self.answer(query, name, 66)
                     if offset < reply.count { reply[offset] = octet }
@@ -209,7 +201,7 @@ struct AbuseTests {
 
     // MARK: - Cost
 
-    @Test("hundreds of random names cost at most the configured calls per second")
+    @Test("random names cost at most `calls-per-second`")
     func randomNames() throws {
         let harness = try ProgramHarness(vendor: "calls-per-second: 5")
         let clock = ContinuousClock()
@@ -217,7 +209,6 @@ struct AbuseTests {
         let client = try Socket(.datagram, to: harness.daemon.port)
         for number in 0..<300 {
             try client.send(RawMessage.query("r\(number).example.com", id: UInt16(number)))
-            // The upstream denies these names.
             #expect(RawMessage.rcode(try client.receive()) == 3)
         }
         let seconds = Int((clock.now - start).components.seconds) + 1
@@ -229,7 +220,7 @@ struct AbuseTests {
         try harness.daemon.stop()
     }
 
-    @Test("names with line ends, NUL or markup are sent to no vendor")
+    @Test("names with line ends, NUL or markup reach no vendor")
     func splitting() throws {
         let harness = try ProgramHarness()
         let client = try Socket(.datagram, to: harness.daemon.port)
@@ -248,12 +239,11 @@ struct AbuseTests {
 
     // MARK: - Control socket and settings
 
-    @Test("httpdnsctl is answered after 1,000 connections to the control socket")
+    @Test("1,000 control connections do not block httpdnsctl")
     func control() throws {
         let daemon = try TestDaemon(Self.unused)
         var clients: [Socket] = []
         for _ in 0..<1_000 {
-            // Beyond its connection limit the daemon closes new clients.
             guard let client = try? Socket(unixPath: daemon.socket) else { break }
             try? client.send(Array("{\"method\":".utf8))
             clients.append(client)
@@ -264,7 +254,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("a settings file of 17 MB is rejected because of its size")
+    @Test("a settings file of 17 MB is rejected")
     func settings() throws {
         let scratch = try Scratch()
         let file = try scratch.write(

@@ -3,9 +3,7 @@ import Acceleration
 import Monotonic
 import Testing
 
-/// Kernel capabilities of this test process.
 enum Kernel {
-    /// True if this process may load the BPF program.
     static let runsPrograms =
         (try? KernelAnswers(entries: 1, origin: .init(nanoseconds: 0), seed: 1)) != nil
 }
@@ -33,7 +31,7 @@ struct AccelerationTests {
         try JSON(daemon.control("status", "--json").output)["acceleration"]
     }
 
-    @Test("kernel answers appear in all counters like answers of the daemon")
+    @Test("kernel answers are in all counters")
     func counted() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon
@@ -45,7 +43,7 @@ struct AccelerationTests {
         #expect(stats["queries", "by-source"].sum == 1000)
         #expect(stats["latency", "cache", "count"].int == 999)
         let answers = try #require(stats["acceleration", "answers"].int)
-        #expect(answers > 500, "the kernel gave \(answers)")
+        #expect(answers > 500)
         #expect(stats["acceleration", "state"].string == "on")
         #expect(try daemon.cached("www.example.com", "A").first?["hits"].int == 999)
         let names = try JSON(daemon.control("top", "names", "--json").output)
@@ -54,7 +52,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("after a flush the kernel gives no flushed entry")
+    @Test("the kernel gives no flushed entry")
     func flushed() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon
@@ -71,7 +69,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("during `watch` the kernel gives no answers, and `watch` shows every query")
+    @Test("`watch` disables kernel answers and shows every query")
     func watched() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = harness.daemon
@@ -96,7 +94,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("a query log or a restricted client range disables kernel answers after a reload")
+    @Test("a query log or a client range disables kernel answers")
     func reloaded() throws {
         let upstream = try TestUpstream()
         let common = "\(upstream.text)\naccelerate: {loopback: required}\n"
@@ -114,7 +112,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("kernel answers end when the process is killed")
+    @Test("kernel answers end with the process")
     func killed() throws {
         let harness = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let socket = try Socket(.datagram, to: harness.daemon.port)
@@ -122,8 +120,7 @@ struct AccelerationTests {
         #expect(try #require(acceleration(harness.daemon)["answers"].int) > 0)
         harness.daemon.program.send(9)
         _ = try harness.daemon.program.end()
-        // The socket is closed, so the kernel reports an error. A program left behind would have
-        // answered.
+        // The socket is closed, so the kernel reports an error.
         #expect(throws: (any Error).self) { _ = try ask(socket, "www.example.com") }
     }
 

@@ -7,8 +7,8 @@ import Testing
     .hangLimit
 )
 struct AmplificationTests {
-    /// Python program that sends a burst of queries and prints the numbers of complete replies, of
-    /// empty replies with TC, of other replies, and of answers over TCP.
+    /// Prints the numbers of complete replies, empty replies with TC, other replies, and answers
+    /// over TCP.
     private static let flood = """
         import socket, struct, sys
         server, count, proves = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "proves"
@@ -47,7 +47,6 @@ struct AmplificationTests {
         print(whole, cut, odd, struct.unpack(">H", reply[6:8])[0])
         """
 
-    /// Results of one burst.
     private struct Flood {
         let whole, cut, odd, overTCP: Int
 
@@ -76,7 +75,7 @@ struct AmplificationTests {
         )
     }
 
-    @Test("a burst is partly answered and partly truncated, and TCP is answered meanwhile")
+    @Test("part of a burst is truncated, and TCP is answered meanwhile")
     func limited() throws {
         let network = try Namespace(addresses: ["192.0.2.53/24"])
         let daemon = try Self.daemon(
@@ -94,7 +93,7 @@ struct AmplificationTests {
         #expect(stats["queries", "by-source", "refused"].int == flood.cut)
 
         let proven = try Flood(60, at: "192.0.2.53", proves: true, in: network)
-        #expect(proven.whole == 60, "a client with a valid cookie has no limit")
+        #expect(proven.whole == 60, "a valid cookie removes the limit")
         try daemon.stop()
     }
 

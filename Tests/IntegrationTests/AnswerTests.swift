@@ -4,7 +4,7 @@ import Testing
 @Suite("Answers to dig", .needs(.dig, .nsd, .curl), .hangLimit)
 struct AnswerTests {
     @Test(
-        "A and AAAA over UDP and TCP cost one vendor call, and repeated queries cost none",
+        "A and AAAA over UDP and TCP cost one vendor call in total",
         .needs(.nginx, .openssl),
         arguments: VendorText.Channel.allCases
     )
@@ -30,7 +30,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("the answer repeats the client's spelling of the name, on a miss and on a hit")
+    @Test("the answer repeats the client's spelling of the name")
     func spelling() throws {
         let harness = try ProgramHarness()
         for name in ["wWw.ExAmPlE.cOm.", "WWW.example.COM.", "www.example.com."] {
@@ -71,7 +71,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("forty addresses are truncated over UDP and complete over TCP", arguments: [true, false])
+    @Test("40 addresses are truncated over UDP and complete over TCP", arguments: [true, false])
     func truncation(isMiss: Bool) throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -86,7 +86,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("a TXT set over 4,096 octets arrives complete, over TCP on both sides")
+    @Test("TXT records over 4,096 octets arrive complete")
     func big() throws {
         let harness = try ProgramHarness()
         let reply = try harness.daemon.dig("big.example.org", "TXT", "+bufsize=4096")
@@ -99,7 +99,7 @@ struct AnswerTests {
         try harness.daemon.stop()
     }
 
-    @Test("missing names and types are denied with an SOA, also from the cache")
+    @Test("denials have an SOA, also from the cache")
     func denials() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -120,7 +120,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("if the vendor has no address, the upstream answers, and the vendor is called once")
+    @Test("if the vendor has no address, the upstream answers")
     func empty() throws {
         let harness = try ProgramHarness()
         var reply = try harness.daemon.dig("upstream.example.com", "A")
@@ -133,7 +133,7 @@ struct AnswerTests {
         try harness.daemon.stop()
     }
 
-    @Test("an answer from the cache has the remaining TTL")
+    @Test("a cached answer has the remaining TTL")
     func ageing() throws {
         let harness = try ProgramHarness()
         let first = try harness.daemon.dig("four.example.com", "A")
@@ -172,7 +172,6 @@ struct AnswerTests {
         #expect(try daemon.dig("www.example.org", "AXFR").answers.isEmpty)
         #expect(upstream.isSilent)
 
-        // An ordinary name does reach the upstream.
         let client = try Socket(.datagram, to: daemon.port)
         try client.send(RawMessage.query("www.example.org"))
         _ = try upstream.serveOne { query in RawMessage.denial(of: query) }
@@ -182,6 +181,5 @@ struct AnswerTests {
 }
 
 extension VendorText.Channel {
-    /// Name of the channel in the emulator's counters.
     fileprivate var callName: String { self == .https ? "token" : rawValue }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Processing of answers", .needs(.dig, .nsd, .curl), .hangLimit)
 struct AnswersTests {
-    @Test("hosts files and records are answered, and are reloaded when they change")
+    @Test("hosts files and records are answered and reloaded")
     func hosts() throws {
         let folder = try Scratch()
         let file = try folder.write(
@@ -36,7 +36,6 @@ struct AnswersTests {
         let stats = try daemon.stats()
         #expect(stats["queries", "by-source", "local"].int == 7)
 
-        // A changed hosts file removes its names from the cache.
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         try folder.write("192.0.2.202 printer.lan four.example.com\n", to: "new")
         try FileManager.default.removeItem(atPath: file)
@@ -65,7 +64,6 @@ struct AnswersTests {
             #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"])
             firsts.append(try #require(reply.answers.first?.data))
         }
-        // The first answer keeps the vendor's order; the next ones come from the cache.
         #expect(firsts == ["1", "1", "2", "1", "2"].map { "192.0.2.\($0)" })
         try daemon.stop()
     }
@@ -87,7 +85,7 @@ struct AnswersTests {
                 "127.0.0.77", "127.0.0.1",
             ]
         )
-        // Nothing listens on the first address. The daemon probes after it has answered.
+        // Nothing listens on the first address. The daemon probes after its answer.
         var answers: [String] = []
         for _ in 0..<200 where answers.first != "127.0.0.1" {
             answers = try daemon.dig("near.example.org", "A").answers.map(\.data)

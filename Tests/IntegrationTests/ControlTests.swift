@@ -4,7 +4,7 @@ import Testing
 
 @Suite("httpdnsctl", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ControlTests {
-    @Test("status reports ready, with listeners, vendors and upstreams")
+    @Test("status reports readiness, listeners, vendors and upstreams")
     func status() throws {
         let harness = try ProgramHarness()
         let end = try harness.daemon.control("status", "--json")
@@ -35,13 +35,12 @@ struct ControlTests {
         let harness = try ProgramHarness()
         try FileManager.default.removeItem(atPath: harness.daemon.socket)
         _ = try harness.daemon.program.line(with: "control.sock was removed, opening it again")
-        // The log line precedes the new socket.
         while !FileManager.default.fileExists(atPath: harness.daemon.socket) { sched_yield() }
         #expect(try harness.daemon.control("version").status == 0)
         try harness.daemon.stop()
     }
 
-    @Test("version lists the libraries, and stats has a text form")
+    @Test("version lists the libraries; stats has a text form")
     func version() throws {
         let harness = try ProgramHarness()
         let version = try JSON(harness.daemon.control("version", "--json").output)
@@ -53,7 +52,6 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    /// Fills the cache with six entries, two of them negative.
     private func filled() throws -> ProgramHarness {
         let harness = try ProgramHarness()
         _ = try harness.daemon.dig("www.example.com", "A")  // and AAAA
@@ -65,7 +63,7 @@ struct ControlTests {
     }
 
     @Test(
-        "flush removes exactly the selected entries and reports their number",
+        "flush removes and counts exactly the selected entries",
         arguments: [
             (["--all"], 6), (["www.example.com"], 2), (["WWW.example.com.", "aaaa"], 1),
             (["--tree", "example.com"], 4), (["--tree", "."], 6), (["--negative"], 2),
@@ -96,7 +94,7 @@ struct ControlTests {
         try harness.daemon.stop()
     }
 
-    @Test("lookup shows cached entries without any traffic, and exits with 1 if there are none")
+    @Test("lookup shows cached entries without traffic, or exits with 1")
     func lookup() throws {
         let harness = try filled()
         let daemon = harness.daemon
@@ -120,7 +118,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("watch prints queries as they are answered, and top counts them")
+    @Test("watch prints answered queries, and top counts them")
     func watch() throws {
         let harness = try ProgramHarness()
         let daemon = harness.daemon
@@ -160,7 +158,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("without a daemon httpdnsctl exits with 3 and names the socket")
+    @Test("without a daemon httpdnsctl exits with 3")
     func unreachable() throws {
         let scratch = try Scratch()
         let socket = scratch.file("none.sock")
@@ -174,7 +172,7 @@ struct ControlTests {
     }
 
     @Test(
-        "a wrong command line exits with 2 without a connection",
+        "a wrong command line exits with 2",
         arguments: [
             [], ["nonsense"], ["flush"], ["flush", "--all", "a.example"], ["lookup"],
             ["stats", "--watch", "0"], ["status", "--nonsense"],
@@ -186,7 +184,7 @@ struct ControlTests {
         #expect(!end.errors.isEmpty)
     }
 
-    @Test("a request with invalid arguments is rejected with exit code 1")
+    @Test("invalid arguments are rejected with exit code 1")
     func refused() throws {
         let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
         for arguments in [["lookup", "a..b"], ["lookup", "a.example", "NOTYPE"]] {
@@ -197,7 +195,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("a daemon with a failing vendor is degraded: exit code 4 and the reason")
+    @Test("a failing vendor: degraded, exit code 4, with the reason")
     func degraded() throws {
         let harness = try ProgramHarness(faults: ["status=500"])
         _ = try harness.daemon.dig("www.example.com", "A")

@@ -14,7 +14,6 @@ struct DescriptorTests {
         try #require(end.status == 0, "\(end.errors)")
     }
 
-    /// Uses up the daemon's file descriptors with TCP clients.
     private static func exhaust(_ daemon: TestDaemon) throws -> [Socket] {
         let used = try descriptors(of: daemon).count
         try limit(daemon, to: used)
@@ -36,7 +35,7 @@ struct DescriptorTests {
         try harness.daemon.stop()
     }
 
-    @Test("without descriptors, upstreams are reachable and TCP clients are answered later")
+    @Test("upstreams are reachable without free descriptors")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

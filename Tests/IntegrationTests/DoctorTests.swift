@@ -2,12 +2,10 @@
 import Foundation
 import Testing
 
-/// Foreign resolver on port 53 of addresses in a namespace.
 private final class Stranger {
     let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound, which answers only with failures, and waits until it serves.
     init(on addresses: [String], in namespace: Namespace) throws {
         scratch = try Scratch()
         let file = try scratch.write(
@@ -49,7 +47,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("the process that occupies the daemon's port is named")
+    @Test("the process on the daemon's port is named")
     func holder() throws {
         let namespace = try Namespace()
         let stranger = try Stranger(on: ["127.0.0.1"], in: namespace)
@@ -94,7 +92,7 @@ struct DoctorTests {
         try daemon.stop()
     }
 
-    @Test("--name compares the addresses from getaddrinfo with those of the daemon")
+    @Test("--name compares getaddrinfo with the daemon")
     func compared() throws {
         let namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let daemon = try TestDaemon(
@@ -109,7 +107,6 @@ struct DoctorTests {
         let name = ["doctor", "--json", "--name", "printer.example.com"]
         var end = try namespace.run(Product.control, arguments + name)
         #expect(end.output.contains("getaddrinfo uses the daemon"), "\(end.output)")
-        // Another source of names comes before the daemon.
         let etc =
             "printf '198.51.100.7 printer.example.com\\n' > /run/hosts"
             + " && mount --bind /run/hosts /etc/hosts"
@@ -126,7 +123,7 @@ struct DoctorTests {
         try daemon.stop()
     }
 
-    @Test("interception of DNS is detected, and only with --network")
+    @Test("interception of DNS is detected, only with --network")
     func intercepted() throws {
         let namespace = try Namespace(addresses: ["192.0.2.1/32"])
         let stranger = try Stranger(on: ["192.0.2.1"], in: namespace)

@@ -2,38 +2,34 @@
 import Foundation
 import Testing
 
-/// A fault of the emulator and the expected source of the answer.
 struct FaultCase: Sendable, CustomTestStringConvertible {
-    /// Fault in the syntax of `--fault`.
+    /// Syntax of `--fault`.
     let fault: String
 
-    /// Source of the final answer.
     enum Word: Sendable {
-        /// The faulty server: its reply is no failure.
         case server
 
-        /// The vendor's next server, or the upstream if there is none.
+        /// Or the upstream, if there is none.
         case nextServer
 
-        /// The upstream, without a retry: the reply means that the vendor has no address.
+        /// Without a retry: the vendor has no address.
         case upstream
     }
 
     var word = Word.nextServer
 
-    /// Channels on which to test: HTTPS with HTTP/2 through nginx, and plain HTTP/1.1 with AES.
+    /// HTTPS with HTTP/2 through nginx, and plain HTTP/1.1 with AES.
     ///
-    /// Faults of the encryption run with both ciphers instead.
+    /// Faults of the encryption use both ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
-    /// True if only a timeout reveals the fault.
+    /// Only a timeout reveals such a fault.
     ///
     /// Other faults run with long timeouts, so that a slow machine does not change the result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }
 
     var testDescription: String { fault }
 
-    /// Name of the fault without its value, as in the emulator's help.
     var kind: String { String(fault.prefix { $0 != "=" && $0 != "," }) }
 
     static let all: [FaultCase] = [
@@ -71,7 +67,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 }
 
 @Suite(
-    "The client gets an answer in spite of a vendor's fault",
+    "Vendor faults do not prevent an answer",
     .needs(.dig, .nsd, .nginx, .openssl, .curl),
     .hangLimit
 )
@@ -79,12 +75,12 @@ struct FaultTests {
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
-    /// Sends a query with the timeout of stub resolvers, 5 s (resolv.conf(5)).
+    /// The timeout is 5 s, as in stub resolvers (resolv.conf(5)).
     private static func ask(_ daemon: TestDaemon) throws -> Dig {
         try daemon.dig("www.example.com", "A", "+time=5")
     }
 
-    @Test("a vendor with one server: the upstream answers", arguments: FaultCase.onChannels)
+    @Test("one server: the upstream answers", arguments: FaultCase.onChannels)
     func alone(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
         let harness = try ProgramHarness(
             channel,
@@ -98,13 +94,13 @@ struct FaultTests {
         #expect(stats["queries", "by-source", isServers ? "vendor" : "upstream"].int == 1)
         let vendor = try #require(stats["vendors"].array.first)
         let failures = vendor["failures"]
-        #expect(vendor["failed"].int == failures.sum, "the new names have the same numbers")
+        #expect(vendor["failed"].int == failures.sum)
         #expect(vendor["failures-by-kind"].sum == failures.sum)
         #expect((failures.sum > 0) == (fault.word == .nextServer), "\(failures.value ?? "")")
         try harness.daemon.stop()
     }
 
-    @Test("a vendor with two servers: the second server answers", arguments: FaultCase.onChannels)
+    @Test("two servers: the second answers", arguments: FaultCase.onChannels)
     func second(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
         let harness = try ProgramHarness(
             channel,
@@ -119,7 +115,7 @@ struct FaultTests {
         try harness.daemon.stop()
     }
 
-    @Test("every fault in the emulator's help is tested")
+    @Test("every fault of the emulator is tested")
     func complete() throws {
         let manual = try run(Product.emulator, ["--help"]).output
         let part = try #require(manual.components(separatedBy: "FAULTS\n").last)

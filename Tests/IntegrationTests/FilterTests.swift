@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "Under the system call filter of the unit",
+    "System call filter of the unit",
     .needs(.dig, .nginx, .nsd, .openssl, .python3, .systemd, .curl),
     .hangLimit
 )
@@ -12,8 +12,7 @@ struct FilterTests {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "systemd/httpdnsd.service").path
 
-    /// Python program that installs the filter of a unit like systemd (systemd.exec(5)), then
-    /// executes a program.
+    /// Installs a unit's filter like systemd (systemd.exec(5)), then executes a program.
     private static let script = """
         import ctypes, glob, os, re, struct, subprocess, sys
         def members(name):
@@ -49,12 +48,12 @@ struct FilterTests {
         os.execv(sys.argv[2], sys.argv[2:])
         """
 
-    /// Runs the script without capabilities, as with CapabilityBoundingSet=.
+    /// As with CapabilityBoundingSet=.
     private static var command: [String] {
         ["setpriv", "--bounding-set", "-all", "python3", "-c", script, unit]
     }
 
-    @Test("the filter forbids unshare and mount")
+    @Test("unshare and mount are forbidden")
     func forbidden() throws {
         func run(_ program: String, _ arguments: String...) throws -> Child.End {
             try Child("python3", ["-c", Self.script, Self.unit, program] + arguments).end()
@@ -64,7 +63,7 @@ struct FilterTests {
         #expect(try run("/bin/mount", "--bind", "/", "/mnt").status != 0)
     }
 
-    @Test("the daemon starts, answers from each source, reloads and stops with a snapshot")
+    @Test("the daemon starts, answers, reloads and writes its snapshot")
     func works() throws {
         let scratch = try Scratch()
         let upstream = try TestUpstream()
@@ -102,7 +101,7 @@ struct FilterTests {
         #expect(!said.contains("not permitted"), "\(said)")
     }
 
-    @Test("httpdnsctl reload works under the same filter")
+    @Test("httpdnsctl reload works")
     func control() throws {
         let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
         let end = try Child(

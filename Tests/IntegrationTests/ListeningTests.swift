@@ -14,14 +14,11 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    /// A daemon in a namespace without some loopback addresses, by default with the default
-    /// `listen`.
     private struct Poor {
         let namespace: Namespace
         let scratch: Scratch
         let daemon: Child
 
-        /// Starts the daemon after `script` has removed addresses.
         init(after script: String, listen: String = "") throws {
             namespace = try Namespace()
             scratch = try Scratch()
@@ -35,14 +32,13 @@ struct ListeningTests {
         }
     }
 
-    /// Missing address, remaining address, and the command that removes the address of one family.
     private static let removals = [
         ("[::1]:53", "127.0.0.1", "echo 1 >/proc/sys/net/ipv6/conf/lo/disable_ipv6"),
         ("127.0.0.1:53", "::1", "ip address del 127.0.0.1/8 dev lo"),
     ]
 
     @Test(
-        "without IPv4 or IPv6 loopback the daemon listens on the other by default, with a warning",
+        "the daemon starts without IPv4 or IPv6 loopback, with a warning",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -57,7 +53,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a configured listen address that the machine does not have is an error with a hint",
+        "a missing address is an error with a hint",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -95,13 +91,12 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("on the unspecified address a reply comes from the address that received the query")
+    @Test("on the unspecified address a reply comes from the queried address")
     func unspecified() throws {
         let daemon = try TestDaemon(
             Self.upstream + "\nallow: [127.0.0.0/8]",
             listen: "0.0.0.0:0"
         )
-        // dig ignores a reply from another address.
         for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
             let local = try daemon.dig("localhost", "A", "+notcp", server: server)
             #expect(local.data("A") == ["127.0.0.1"], "\(local.text)")
@@ -112,7 +107,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a client outside `allow` gets REFUSED and causes no upstream query",
+        "a client outside `allow` gets REFUSED",
         arguments: ["+notcp", "+tcp"]
     )
     func refused(transport: String) throws {
@@ -132,7 +127,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("fifty concurrent queries for one name cost one vendor call")
+    @Test("50 concurrent queries for one name cost one call")
     func merged() throws {
         let harness = try ProgramHarness(faults: ["delay=300"])
         let clients = try (0..<50).map { _ in try Socket(.datagram, to: harness.daemon.port) }

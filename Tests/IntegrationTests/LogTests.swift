@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Stand-in for systemd's journal, on its socket in a separate namespace.
 private final class TestJournal: Sendable {
     let namespace: Namespace
     private let program: Child
@@ -38,7 +37,7 @@ private final class TestJournal: Sendable {
 
 @Suite("The log", .needs(.dig, .nsd, .curl), .hangLimit)
 struct LogTests {
-    @Test("the query log has one line per query, over UDP and TCP")
+    @Test("the query log has one line per query")
     func queries() throws {
         let harness = try ProgramHarness(settings: "log: {queries: true}")
         let names = ["www.example.com", "four.example.com", "three.example.org"]
@@ -46,7 +45,6 @@ struct LogTests {
             _ = try harness.daemon.dig(name, "A")
             _ = try harness.daemon.dig(name, "A", "+tcp")
         }
-        // The daemon logs the remaining queries when it stops.
         try harness.daemon.stop()
         let lines = harness.daemon.program.errorText.split(separator: "\n").filter {
             $0.contains("info: query ")
@@ -68,7 +66,7 @@ struct LogTests {
         }
     }
 
-    @Test("control characters, quotes and line ends in names cannot forge log fields or lines")
+    @Test("names cannot forge log fields or lines")
     func hostile() throws {
         let harness = try ProgramHarness(settings: "log: {queries: true}")
         let labels = [
@@ -94,14 +92,13 @@ struct LogTests {
         let lines = text.split(separator: "\n")
         #expect(lines.count { $0.contains("info: query ") } == labels.count + 1)
         for line in lines where line.contains("info: query ") {
-            // A line is a sequence of `key=value` pairs; a quoted value is one word.
             let bare = line.replacing(/"(?:[^"\\]|\\.)*"/, with: "")
             #expect(bare.split(separator: " ").count { $0.hasPrefix("level=") } == 0, "\(line)")
         }
     }
 
     @Test(
-        "a failure is logged once, with its consequence; repetitions are only recorded",
+        "a failure is logged once, with its consequence",
         .timeLimit(.minutes(15))
     )
     func failures() throws {
@@ -110,7 +107,7 @@ struct LogTests {
         let line = try harness.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(harness.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // SIGUSR1 logs the recent lines, with those below the log level.
+        // SIGUSR1 logs recent lines, also those below the log level.
         harness.daemon.program.send(SIGUSR1)
         _ = try harness.daemon.program.line(with: "not answered from the cache: 3")
         _ = try harness.daemon.program.line(with: "name=2.many.example.com.")
@@ -121,7 +118,7 @@ struct LogTests {
         #expect(told.count { $0.contains("info: | ") } == 3)
     }
 
-    @Test("a refused account is logged with the time of the next attempt")
+    @Test("a refused account is logged with the next attempt")
     func refused() throws {
         let harness = try ProgramHarness(faults: ["status=403"])
         _ = try harness.daemon.dig("www.example.com", "A")
@@ -130,7 +127,7 @@ struct LogTests {
         try harness.daemon.stop()
     }
 
-    @Test("the JSON format writes one object per line, and a reload changes the format")
+    @Test("JSON: one object per line; a reload changes the format")
     func json() throws {
         let daemon = try TestDaemon("\(unused)\nlog: {format: json, level: debug}")
         try daemon.rewrite(unused)
@@ -147,7 +144,7 @@ struct LogTests {
     }
 
     @Test(
-        "a crashing process prints its last log lines and dies of the same signal",
+        "a crashing process prints its last log lines",
         .disabled(if: Child.isWatched, "a sanitizer handles crashes itself"),
         arguments: [SIGSEGV, SIGABRT, SIGILL, SIGTRAP]
     )
@@ -170,7 +167,7 @@ struct LogTests {
     @Test("the journal receives entries with fields", .needs(.unshare, .python3))
     func journal() throws {
         let journal = try TestJournal()
-        // `JOURNAL_STREAM` is only valid if it identifies the file behind standard error.
+        // `JOURNAL_STREAM` must identify the file behind standard error.
         let scratch = try Scratch()
         let file = try scratch.write(
             "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: /run/c.sock, mode: \"0600\"}\n"
@@ -201,7 +198,7 @@ struct LogTests {
         #expect(end.errors == "")
     }
 
-    @Test("a JOURNAL_STREAM that identifies another file is ignored")
+    @Test("a JOURNAL_STREAM of another file is ignored")
     func foreignStream() throws {
         let daemon = try TestDaemon(unused, environment: ["JOURNAL_STREAM": "1:2"])
         try daemon.stop()

@@ -2,15 +2,12 @@
 import Foundation
 import Testing
 
-/// Result of one scrape, parsed by Prometheus' Python client.
 private struct Scrape {
-    /// Values by sample name and labels.
     let samples: [String: Double]
 
-    /// Metric types by family name.
+    /// Types by family name.
     let kinds: [String: String]
 
-    /// Media type of the response.
     let type: String
 
     init(_ arguments: [String], in scratch: Scratch) throws {
@@ -50,7 +47,6 @@ private struct Scrape {
         print(json.dumps({"samples": samples, "kinds": kinds}))
         """
 
-    /// Returns the sum of the samples with this name and all `labels`.
     func sum(_ name: String, _ labels: String...) -> Int {
         let parts = samples.filter { sample in
             sample.key.hasPrefix(name + "{") && labels.allSatisfy { sample.key.contains($0) }
@@ -65,17 +61,15 @@ private struct Scrape {
 
 @Suite("Metrics", .needs(.dig, .nsd, .curl, .prometheus), .hangLimit)
 struct MetricsTests {
-    /// curl options that request OpenMetrics.
     private static let open = ["--header", "Accept: application/openmetrics-text; version=1.0.0"]
 
-    /// Waits for the log line with the metrics URL and returns the URL.
     private static func url(_ daemon: TestDaemon, _ start: String = "http://") throws -> String {
         let line = try daemon.program.line(with: "metrics: served at \(start)")
         return start + line.components(separatedBy: "served at \(start)")[1]
     }
 
     @Test(
-        "Prometheus' client reads the metrics in both formats, over TCP and the Unix socket"
+        "Prometheus' client reads both formats, over both sockets"
     )
     func live() throws {
         let scratch = try Scratch()
@@ -97,7 +91,6 @@ struct MetricsTests {
         #expect(plain.type == "text/plain; version=0.0.4; charset=utf-8")
         #expect(open.type == "application/openmetrics-text; version=1.0.0; charset=utf-8")
         #expect(Set(local.samples.keys) == Set(plain.samples.keys))
-        // Both forms have the same samples.
         #expect(Set(plain.samples.keys) == Set(open.samples.keys))
         #expect(open.kinds["httpdnsd_queries"] == "counter")
         #expect(open.kinds["httpdnsd_client_latency_seconds"] == "histogram")
@@ -141,7 +134,6 @@ struct MetricsTests {
         _ = try harness.daemon.dig("www.example.com", "A")
         _ = try harness.daemon.dig("other.example.net", "A")
         let scrape = try Scrape([url], in: scratch)
-        // The health probe after the failure fails at the same server.
         let failures = scrape.sum("httpdnsd_vendor_server_failures_total")
         #expect((1...2).contains(failures))
         let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -166,13 +158,12 @@ struct MetricsTests {
         try harness.daemon.stop()
     }
 
-    @Test("only GET and HEAD of /metrics are answered, with size and connection limits")
+    @Test("only GET and HEAD of /metrics are answered, within limits")
     func bounds() throws {
         let daemon = try TestDaemon("\(unused)\nmetrics: {listen: \"127.0.0.1:0\"}")
         let port = try #require(
             Self.url(daemon).split(separator: ":").last.flatMap { UInt16($0.prefix { $0 != "/" }) }
         )
-        /// Returns the response to a request, up to the end of the connection.
         func reply(_ request: String) throws -> String {
             let socket = try Socket(.stream, to: port)
             try socket.send(Array(request.utf8))
@@ -194,14 +185,11 @@ struct MetricsTests {
         #expect(try reply("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
         let long = "GET /metrics HTTP/1.1\r\nA: " + String(repeating: "x", count: 8192)
         #expect(try reply(String(long.prefix(8192))).hasPrefix("HTTP/1.1 431 "))
-        // The response arrives although the daemon does not read the request body.
         let body = String(repeating: "x", count: 100_000)
         let request = "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n\(body)"
         #expect(try reply(request).hasPrefix("HTTP/1.1 413 "))
-        // Two requests on one connection.
         let two = try reply("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\nHEAD / \(end)")
         #expect(two.contains("HTTP/1.1 200 OK") && two.contains("HTTP/1.1 404 Not Found"))
-        // Idle clients do not keep others out: the oldest connection is closed.
         let idle = try (0..<16).map { _ in try Socket(.stream, to: port) }
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
@@ -218,7 +206,7 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("scrapes continue across reloads and follow a changed listen address")
+    @Test("scrapes continue across reloads")
     func reload() throws {
         let scratch = try Scratch()
         let (first, second) = (try freePort(), try freePort())
@@ -234,11 +222,9 @@ struct MetricsTests {
             )
             #expect(try daemon.control("reload").status == 0)
             #expect(try scrape(first).sum("httpdnsd_build_info") == 1)
-            // The scraper's connection stays open.
             try stream.send(Array("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
             #expect(try stream.receive().count > 50)
         }
-        // The port is in use: nothing changes.
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
         try daemon.rewrite(settings("\"127.0.0.1:\(foreign.port)\""))
@@ -258,7 +244,7 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("if the metrics address is in use, the daemon still answers queries")
+    @Test("the daemon answers if the metrics address is in use")
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()

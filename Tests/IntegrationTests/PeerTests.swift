@@ -3,18 +3,13 @@ import DNSWire
 import Foundation
 import Testing
 
-/// Compares the replies of two forwarders in front of one name server.
-///
-/// Each difference must have a rule. `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` in the
-/// environment set the number of queries and the seed.
+/// `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` set the number of queries and the seed.
 @Suite("Same replies as Unbound", .needs(.nsd, .unbound), .hangLimit)
 struct PeerTests {
-    /// Returns a number from the environment, or the default.
     private static func number(_ name: String, else standard: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
     }
 
-    /// A random query and its transport.
     private struct PeerQuery: CustomStringConvertible {
         let message: Message
         let isStream: Bool
@@ -70,7 +65,6 @@ struct PeerTests {
         }
     }
 
-    /// A forwarder and a UDP socket to it.
     private struct Forwarder {
         let port: UInt16
         let datagrams: Socket
@@ -92,7 +86,7 @@ struct PeerTests {
         }
     }
 
-    @Test("random queries get the same answers, except for differences with a rule")
+    @Test("random queries get the same answers, with known exceptions")
     func same() throws {
         let seed = Self.number("DIFFERENTIAL_SEED", else: 1)
         let count = Self.number("DIFFERENTIAL_QUERIES", else: 1_500)
@@ -124,14 +118,12 @@ struct PeerTests {
             }
         }
         #expect(unexplained == 0)
-        // Differences are the exception.
         #expect(explained.values.reduce(0, +) < count / 4, "\(explained)")
         let all = explained.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
         print("\(count) queries, seed \(seed); differences with a rule: \(all)")
         try daemon.stop()
     }
 
-    /// Checks the properties that every reply must have.
     private func check(_ reply: Message, _ octets: [UInt8], _ sample: PeerQuery) {
         let query = sample.message
         let limit =
@@ -152,7 +144,7 @@ struct PeerTests {
     }
 }
 
-/// The parts of a reply that are compared.
+/// Compared parts of a reply.
 ///
 /// TTLs differ because the forwarders queried at different times. The order of records has no
 /// meaning (RFC 1034 §3.6).
@@ -188,41 +180,36 @@ private struct Told: Equatable, CustomStringConvertible {
     }
 }
 
-/// Intended differences, each with its rule.
+/// Intended differences.
 private enum Difference: String {
     /// Types that are no record types (RFC 6895 §3.1).
     ///
-    /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the others without an upstream
-    /// query.
+    /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the others.
     case metaType
 
-    /// Classes other than IN.
+    /// Classes other than IN, which httpdnsd refuses.
     ///
-    /// httpdnsd refuses these classes. Unbound reports its name and version in class CH (optional,
-    /// RFC 4892 §3), and answers class ANY with records of IN.
+    /// Unbound answers version queries in class CH (RFC 4892 §3), and class ANY with records of IN.
     case otherClass
 
-    /// An alias that points to itself: httpdnsd returns the upstream's answer, Unbound fails.
+    /// An alias to itself: Unbound fails.
     case aliasLoop
 
-    /// A DNAME query for a name below a DNAME.
+    /// DNAME for a name below a DNAME.
     ///
-    /// The alias leads to a name without a DNAME. httpdnsd adds the SOA of the denial (RFC 2308
-    /// §2.2); Unbound returns only the parent's DNAME.
+    /// httpdnsd adds the SOA of the alias' denial (RFC 2308 §2.2). Unbound returns only the
+    /// parent's DNAME.
     case renamed
 
-    /// Unbound composes the answer from cached records of other queries.
+    /// Unbound composes the answer from cached records.
     ///
-    /// httpdnsd returns the upstream's answer to this question (RFC 5625 §4: a proxy is
-    /// transparent).
+    /// httpdnsd passes on the upstream's answer (RFC 5625 §4: a proxy is transparent).
     case composed
 
-    /// Unbound passes on the additional section.
-    ///
-    /// httpdnsd removes this section, because its records are not trustworthy (RFC 2181 §5.4.1).
+    /// httpdnsd removes the additional section, which is not trustworthy (RFC 2181 §5.4.1).
     case additional
 
-    /// Classifies a difference; nil if no rule covers it.
+    /// Nil if no rule covers the difference.
     ///
     /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {
@@ -255,7 +242,6 @@ private enum Difference: String {
 }
 
 extension Message {
-    /// Copy of the message without its additional section.
     fileprivate var withoutAdditionals: Message {
         var message = self
         message.additionals = []
@@ -264,7 +250,6 @@ extension Message {
 }
 
 extension Name {
-    /// Returns the name with a random case of each letter.
     fileprivate func withCase(_ random: inout Seeded) throws -> Name {
         try Name(
             wire: octets.map { octet in

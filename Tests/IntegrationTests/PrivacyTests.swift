@@ -5,14 +5,12 @@ import Testing
 @Suite(
     "Secrets in memory",
     .needs(.curl, .nginx, .openssl, .python3, .unshare),
-    .disabled(if: Child.isWatched, "sanitizers map terabytes and reuse freed memory late"),
+    .disabled(if: Child.isWatched, "sanitizers map terabytes and reuse memory late"),
     .hangLimit
 )
 struct PrivacyTests {
-    /// A key that occurs nowhere else in memory.
     private static let key = "Zq7xVt3mKw9pLb5r"
 
-    /// Counts the occurrences of `text` in the daemon's memory.
     private static func places(of text: String, in daemon: TestDaemon) throws -> Int {
         let end = try run(
             "python3",
@@ -50,7 +48,7 @@ struct PrivacyTests {
         """
     }
 
-    @Test("a key is in memory once, also after reloads, and a replaced key is not")
+    @Test("a key is in memory once")
     func secrets() throws {
         let scratch = try Scratch()
         let file = try scratch.write(Self.key + "\n", to: "key", mode: 0o600)
@@ -68,7 +66,7 @@ struct PrivacyTests {
         try daemon.stop()
     }
 
-    @Test("a token that is sent in URLs does not accumulate in memory")
+    @Test("a token in URLs does not accumulate in memory")
     func token() throws {
         let scratch = try Scratch()
         let emulator = try TestEmulator(zone: ProgramHarness.zone)
@@ -100,13 +98,12 @@ struct PrivacyTests {
         let first = try Self.places(of: token, in: daemon)
         try lookUp(20..<300)
         let second = try Self.places(of: token, in: daemon)
-        // The count includes the token, the connection's HPACK table, and freed memory of Swift
-        // strings that was not reused yet. libcurl wipes its memory.
+        // Includes the HPACK table and freed memory of Swift strings. libcurl wipes its memory.
         #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()
     }
 
-    @Test("the daemon has no core dump and no new privileges, and is unreadable without privileges")
+    @Test("no core dump, new privileges or unprivileged access")
     func closed() throws {
         let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
         let process = "/proc/\(daemon.program.pid)"
@@ -115,7 +112,7 @@ struct PrivacyTests {
         #expect(core.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2)
         let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
         #expect(status.contains("NoNewPrivs:\t1"))
-        // The same user without the privilege to inspect other processes.
+        // Without the privilege to inspect processes.
         func look(_ path: String) throws -> Int32 {
             try run("setpriv", ["--bounding-set", "-all", "cat", path]).status
         }

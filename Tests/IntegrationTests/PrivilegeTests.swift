@@ -6,7 +6,6 @@ import Testing
 struct PrivilegeTests {
     private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-    /// Returns the union of the capabilities of all threads, by kind.
     private static func capabilities(of pid: pid_t) throws -> [String: UInt64] {
         var sums: [String: UInt64] = [:]
         let threads = "/proc/\(pid)/task"
@@ -15,7 +14,6 @@ struct PrivilegeTests {
             do {
                 status = try String(contentsOfFile: "\(threads)/\(thread)/status", encoding: .utf8)
             } catch CocoaError.fileReadNoSuchFile {
-                // The thread has ended.
                 continue
             }
             for line in status.split(separator: "\n") where line.hasPrefix("Cap") {
@@ -26,20 +24,18 @@ struct PrivilegeTests {
         return sums
     }
 
-    /// CAP_NET_BIND_SERVICE.
     private static let binding: UInt64 = 1 << 10
 
     // MARK: - Capabilities
 
     @Test(
-        "a daemon of root keeps only CAP_NET_BIND_SERVICE, also with kernel answers",
+        "a daemon of root keeps only CAP_NET_BIND_SERVICE",
         .disabled(if: Child.isWatched, "a thread of the sanitizer keeps its capabilities"),
         arguments: ["off", "auto"]
     )
     func root(_ loopback: String) throws {
         let daemon = try TestDaemon("\(Self.unused)\naccelerate: {loopback: \(loopback)}")
         if loopback == "auto" {
-            // The reason changes when the thread that loads the program has ended.
             let start = "not started"
             while try JSON(daemon.control("status", "--json").output)["acceleration", "why"].string
                 == start
@@ -52,7 +48,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a reload can still open port 53 of another address")
+    @Test("a reload can open port 53 of another address")
     func reload() throws {
         let namespace = try Namespace()
         let daemon = try TestDaemon(Self.unused, listen: "127.0.0.1:53", in: namespace)
@@ -64,7 +60,7 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a daemon that starts with fewer capabilities keeps those and logs no warning")
+    @Test("a daemon with fewer capabilities logs no warning")
     func less() throws {
         let daemon = try TestDaemon(Self.unused, under: ["setpriv", "--bounding-set", "-all"])
         let held = try Self.capabilities(of: daemon.program.pid)
@@ -75,9 +71,8 @@ struct PrivilegeTests {
 
     // MARK: - Files
 
-    /// Python program that executes a command with two writable directories, and the rest
-    /// read-only, as with ProtectSystem=strict, RuntimeDirectory= and StateDirectory=
-    /// (systemd.exec(5)).
+    /// Executes a command with two writable directories, as with ProtectSystem=strict,
+    /// RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)
@@ -95,7 +90,7 @@ struct PrivilegeTests {
         os.execvp(sys.argv[3], sys.argv[3:])
         """
 
-    @Test("the daemon only writes to its state directory and the control socket's directory")
+    @Test("the daemon writes only to its state and runtime directories")
     func readOnly() throws {
         let scratch = try Scratch()
         let directories = [scratch.file("run"), scratch.file("state")]

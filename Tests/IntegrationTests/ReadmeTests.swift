@@ -2,17 +2,15 @@
 import Foundation
 import Testing
 
-/// One command of a page and the way in which the test runs it.
 private struct Form {
     let command: String
 
-    /// Substitute to run instead, if any.
+    /// Command to run instead.
     var instead: String?
 
     /// Accepted exit codes.
     var ends: Set<Int32> = [0]
 
-    /// Text that standard output must contain.
     var prints = ""
 
     init(
@@ -28,7 +26,6 @@ private struct Form {
     }
 }
 
-/// Namespace with its own network, `/etc`, `/run` and `/var/lib`, for the commands.
 private final class Machine {
     let namespace: Namespace
     let scratch: Scratch
@@ -53,18 +50,16 @@ private final class Machine {
             ]
         )
         try #require(end.status == 0, "\(end.errors)")
-        // The test runs as root, so `sudo` only runs its arguments.  systemd does not run here.
+        // The test runs as root without systemd, so `sudo` only runs its arguments.
         try scratch.write("#!/bin/sh\nexec \"$@\"\n", to: "sudo", mode: 0o755)
     }
 
-    /// Starts a program that runs until the end of the test.
     func start(_ program: String, _ arguments: [String]) throws -> Child {
         let child = try Child(program, arguments, environment: environment, in: namespace)
         programs.append(child)
         return child
     }
 
-    /// Runs a line of bash in the repository.
     func run(_ line: String) throws -> Child.End {
         let command = "cd '\(repositoryPath("."))' && { \(line)\n}"
         return try Child("bash", ["-c", command], environment: environment, in: namespace)
@@ -77,17 +72,15 @@ private final class Machine {
     }
 }
 
-/// Directory of the programs of this build.
 private let programsPath = URL(filePath: Product.daemon).deletingLastPathComponent().path
 
 @Suite(
-    "The commands of README.md and docs/operations.md",
+    "Commands of README.md and docs/operations.md",
     .needs(.unshare, .ip, .dig, .curl),
     .hangLimit,
     .serialized
 )
 struct ReadmeTests {
-    /// The commands of each block of shell in a page, without comments.
     private static func blocks(_ page: String = "README.md") throws -> [[String]] {
         try repository(page).matches(of: #/(?s)```sh\n(.*?)```/#).map { block in
             block.1.split(separator: "\n").map { line in
@@ -97,7 +90,6 @@ struct ReadmeTests {
         }
     }
 
-    /// Checks that the commands of a block are those of `forms`, and runs them.
     private func run(
         _ index: Int,
         of page: String = "README.md",
@@ -108,7 +100,7 @@ struct ReadmeTests {
         let commands = try Self.blocks(page)[index]
         #expect(
             commands == forms.map(\.command),
-            "the commands of \(page) have changed: change the forms, too"
+            "the commands of \(page) have changed: update the forms"
         )
         for form in forms {
             let end = try machine.run("\(begin)\n\(form.instead ?? form.command)")
@@ -123,7 +115,7 @@ struct ReadmeTests {
         #expect(try Self.blocks().count == 5)
     }
 
-    @Test("the two commands build, run and install")
+    @Test("build, run and install")
     func two() throws {
         let machine = try Machine()
         try run(
@@ -145,7 +137,7 @@ struct ReadmeTests {
         )
     }
 
-    @Test("the commands of \"Try it\" work with the demo")
+    @Test("\"Try it\", with the demo")
     func tour() throws {
         let machine = try Machine()
         let demo = try machine.start(
@@ -170,13 +162,11 @@ struct ReadmeTests {
             after: line
         )
         try drills(on: machine, after: line)
-        // The signal of Ctrl-C.
         demo.send(SIGINT)
         let end = try demo.end()
         #expect(end.status == 0 && end.output.contains("All of it worked."), "\(end.errors)")
     }
 
-    /// Runs the log commands and failure drills of docs/operations.md with the demo.
     private func drills(on machine: Machine, after line: String) throws {
         let page = "docs/operations.md"
         #expect(try Self.blocks(page).count == 4)
@@ -217,9 +207,7 @@ struct ReadmeTests {
         }
     }
 
-    /// Writes settings to the default path, and starts the emulator and an upstream.
-    ///
-    /// - Returns: the upstream, which answers until it is released.
+    /// Returns the upstream, which answers until it is released.
     private func installed(_ machine: Machine) throws -> TestUpstream {
         let upstream = try TestUpstream(in: machine.namespace)
         let line = try machine.start(
@@ -245,12 +233,11 @@ struct ReadmeTests {
         return upstream
     }
 
-    /// Substitute for `systemctl enable --now httpdnsd`.
     private static let unit =
         "CREDENTIALS_DIRECTORY=/etc/httpdnsd nohup httpdnsd >/run/log 2>&1 &"
         + " until httpdnsctl status >/dev/null 2>&1; do :; done"
 
-    @Test("the commands of \"Put it to work\" and \"Operate\" work with an installed daemon")
+    @Test("\"Put it to work\" and \"Operate\", with an installed daemon")
     func work() throws {
         let machine = try Machine()
         let upstream = try installed(machine)
@@ -269,7 +256,7 @@ struct ReadmeTests {
                 Form("sudo httpdnsctl status", prints: "READY"),
                 Form("sudo httpdnsctl setup --dry-run", prints: "nameserver 127.0.0.1"),
                 Form("sudo httpdnsctl setup apply", prints: "resolv.conf"),
-                // `doctor` warns if the clock of this machine is not synchronised.
+                // `doctor` warns if the clock is not synchronised.
                 Form(
                     "sudo httpdnsctl doctor",
                     ends: [0, 4],
@@ -335,11 +322,10 @@ struct ReadmeTests {
         #expect(try machine.run("kill $(httpdnsctl --json status | jq .pid)").status == 0)
     }
 
-    @Test("the commands of \"Work on it\" exist, and the clone passes lint")
+    @Test("\"Work on it\": the commands exist, and the clone passes lint")
     func working() throws {
         let machine = try Machine()
         let clone = "\(machine.scratch.path)/clone"
-        // Builds and test runs are not started from this test run.
         try run(
             4,
             [

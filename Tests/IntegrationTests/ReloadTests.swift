@@ -4,8 +4,7 @@ import Testing
 
 @Suite("Reloading", .needs(.dig, .nsd, .curl), .hangLimit, .serialized)
 struct ReloadTests {
-    /// Starts an upstream with its own address for `own.example.org` and a common one for
-    /// `same.example.org`.
+    /// `own.example.org` has its own address, `same.example.org` a common one.
     private static func upstream(_ address: String) throws -> TestUpstream {
         let zone = """
             $ORIGIN example.org.
@@ -20,7 +19,6 @@ struct ReloadTests {
         return try TestUpstream(zones: ["example.org": zone])
     }
 
-    /// Clients that send queries until `end()` and record failures.
     private final class Load: @unchecked Sendable {
         // SAFETY: everything is touched with `lock` held only.
         private let lock = NSLock()
@@ -29,7 +27,7 @@ struct ReloadTests {
         private(set) var answered = 0
         private(set) var faults: [String] = []
 
-        /// Starts clients that query `names`; the last octet of a reply must be in `allowed`.
+        /// The last octet of a reply must be in `allowed`.
         init(_ port: UInt16, clients: Int, names: [String], allowed: Set<UInt8>) {
             running = clients
             for client in 0..<clients {
@@ -68,7 +66,6 @@ struct ReloadTests {
             }
         }
 
-        /// Stops the clients and returns the number of answers, and the failures.
         func end() -> (answered: Int, faults: [String]) {
             lock.withLock { isOver = true }
             while lock.withLock({ running > 0 }) { sched_yield() }
@@ -76,7 +73,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("fifty reloads under load lose no query and give no wrong answer")
+    @Test("50 reloads under load lose no query and give no wrong answer")
     func load() throws {
         let (one, two) = (try Self.upstream("198.51.100.1"), try Self.upstream("198.51.100.2"))
         func settings(_ upstream: TestUpstream, _ extra: String) -> String {
@@ -105,7 +102,6 @@ struct ReloadTests {
             )
             let end = try daemon.control("reload")
             try #require(end.status == 0, "\(end.errors)")
-            // A query after the reload's reply is answered with the new settings.
             try socket.send(RawMessage.query("own.example.org"))
             let datagram = try socket.receive()
             try stream.sendFramed([RawMessage.query("own.example.org")])
@@ -125,7 +121,7 @@ struct ReloadTests {
         try daemon.stop()
     }
 
-    @Test("invalid settings change nothing, and every error is reported with its position")
+    @Test("invalid settings change nothing, and every error is reported")
     func wrong() throws {
         let one = try Self.upstream("198.51.100.1")
         let good = """
@@ -160,7 +156,6 @@ struct ReloadTests {
         _ = try daemon.program.line(with: "keeping the old configuration")
         #expect(try daemon.dig("printer.example").data("A") == ["192.0.2.9"])
         #expect(try daemon.cached("own.example.org", "A").count == 1)
-        // SIGHUP is handled in the same way.
         daemon.program.send(SIGHUP)
         try daemon.rewrite(good)
         let again = try daemon.control("reload")
@@ -170,7 +165,7 @@ struct ReloadTests {
         try daemon.stop()
     }
 
-    @Test("listen addresses are added and removed, and the others keep sockets and clients")
+    @Test("listen addresses are added and removed; the others keep their clients")
     func listeners() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]"
@@ -193,7 +188,6 @@ struct ReloadTests {
         try stream.sendFramed([RawMessage.query("same.example.org")])
         #expect(try stream.receiveFramed().last == 7)
 
-        // The address is in use: the reload changes nothing at all.
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
         try daemon.rewrite(
@@ -212,16 +206,13 @@ struct ReloadTests {
         let removed = try daemon.control("reload")
         #expect(removed.status == 0 && removed.output.contains("- listen: \"127.0.0.1:\(port)\""))
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: port) }
-        // Clients of the removed address are closed within the drain time.
         #expect(throws: Child.Failure.self) { _ = try other.receiveFramed() }
         try stream.sendFramed([RawMessage.query("own.example.org")])
         #expect(try stream.receiveFramed().last == 1)
-        // Queries to the removed address are still counted.
         #expect(try daemon.stats()["queries"]["total"].int == before + 6)
         try daemon.stop()
     }
 
-    /// A slow vendor and a daemon that uses it.
     private struct Fixture {
         let emulator: TestEmulator
         let upstream: TestUpstream
@@ -268,7 +259,7 @@ struct ReloadTests {
         func stats() throws -> JSON { try #require(daemon.stats()["vendors"].array.first) }
     }
 
-    @Test("a pending call ends normally when its vendor is changed or removed")
+    @Test("a pending call survives a change or removal of its vendor")
     func underWay() throws {
         let fixture = try Fixture("delay=1500")
         for (name, address, reload) in [
@@ -284,7 +275,6 @@ struct ReloadTests {
             let reply = try socket.receive()
             #expect(address == (reply.suffix(4) == [192, 0, 2, 77]), "\(name) \(reply)")
         }
-        // The result of the removed vendor is not cached, and the upstream answers differently.
         #expect(try fixture.daemon.cached("b.many.example.com", "A").isEmpty)
         #expect(try fixture.daemon.dig("b.many.example.com").status == "NXDOMAIN")
         try fixture.daemon.stop()
@@ -305,7 +295,6 @@ struct ReloadTests {
         #expect(try fixture.daemon.control("resume", "tencent").status == 0)
         #expect(try fixture.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try fixture.stats()["billable-calls"].int == 2)
-        // Another client subnet: the cached answers were selected for the old one.
         let said = try fixture.reload("client-subnet: 203.0.113.7")
         #expect(said.contains("+ vendors.tencent.client-subnet: 203.0.113.7"), "\(said)")
         #expect(said.contains("removed from the cache"), "\(said)")
@@ -315,7 +304,7 @@ struct ReloadTests {
         try fixture.daemon.stop()
     }
 
-    @Test("a reload changes allow, log and hosts, and reports settings that need a restart")
+    @Test("a reload changes allow, log and hosts, and lists settings that need a restart")
     func options() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"
@@ -354,7 +343,7 @@ struct ReloadTests {
         #expect(FileManager.default.contents(atPath: scratch.file("cache.snapshot")) != nil)
     }
 
-    @Test("several reload signals in a row have the effect of one")
+    @Test("several reload signals have the effect of one")
     func signals() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"
@@ -363,7 +352,6 @@ struct ReloadTests {
             try daemon.rewrite(settings + "hosts: {records: {x.example: [192.0.2.\(round)]}}\n")
             daemon.program.send(SIGHUP)
             daemon.program.send(SIGHUP)
-            // A later reload request completes after the signals' reloads.
             #expect(try daemon.control("reload").status == 0)
             #expect(try daemon.dig("x.example").data("A") == ["192.0.2.\(round)"])
         }

@@ -4,19 +4,18 @@ import Testing
 
 @Suite("The vendor names its servers", .hangLimit)
 struct ServiceAddressTests {
-    /// Waits for the log line of an endpoint refresh and returns its servers.
     private func named(_ daemon: TestDaemon) throws -> String {
         let line = try daemon.program.line(with: "endpoints refreshed: ")
         return line.components(separatedBy: "endpoints refreshed: ")[1]
     }
 
     @Test(
-        "calls go to the servers that Tencent's /conf names",
+        "calls go to the servers of Tencent's /conf",
         .needs(.unshare, .ip, .curl, .dig),
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // The daemon gives the servers of /conf the port of the server that named them.
+        // These servers get the port of the server that named them.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
@@ -48,7 +47,6 @@ struct ServiceAddressTests {
         #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
         #expect(try service.lookups() == 1)
         #expect(try start.lookups() == 0)
-        // The configured server is the last resort.
         try service.misbehave("status=500")
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try start.lookups() == 1)
@@ -56,13 +54,12 @@ struct ServiceAddressTests {
     }
 
     @Test(
-        "calls go to the servers that Alibaba's ss names, signed if there is a secret",
+        "calls go to the servers of Alibaba's ss, signed if there is a secret",
         .needs(.curl, .dig)
     )
     func schedule() throws {
         let service = try TestEmulator(zone: ProgramHarness.zone)
-        // Over plain HTTP the daemon accepts servers only with the port of the server that names
-        // them.
+        // Over plain HTTP all servers must have one port.
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
             options: ["--ss-servers", service.address],
@@ -82,14 +79,13 @@ struct ServiceAddressTests {
         #expect(try service.calls()["last", "parameters", "sdns-city"].string == "hangzhou")
         #expect(try start.lookups() == 0)
         #expect(try start.calls()["channels", "alibaba-ss-signed"].int == 1)
-        // If a server denies its service, the next server answers.
         try service.misbehave("error=ServiceLevelDeny")
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try start.lookups() == 1)
         try daemon.stop()
     }
 
-    @Test("without the setting there is no request for servers", .needs(.curl, .dig))
+    @Test("by default there is no request for servers", .needs(.curl, .dig))
     func off() throws {
         let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let scratch = try Scratch()
@@ -104,7 +100,7 @@ struct ServiceAddressTests {
         try daemon.stop()
     }
 
-    @Test("a failed endpoint refresh is logged, and the configured servers remain", .needs(.dig))
+    @Test("after a failed endpoint refresh the configured servers remain", .needs(.dig))
     func failing() throws {
         let start = try TestEmulator(
             zone: ProgramHarness.zone,
@@ -127,19 +123,18 @@ struct ServiceAddressTests {
 }
 
 @Suite(
-    "Alibaba's certificate may have either of two names",
+    "Alibaba's certificate may have either name",
     .needs(.nginx, .openssl, .curl, .dig),
     .hangLimit
 )
 struct CertificateNameTests {
-    /// Returns the daemon's addresses and the number of lookups if the certificate has `names`.
     private func answers(
         _ names: [String],
         _ options: String...
     ) throws -> (addresses: [String], lookups: Int) {
         let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let site = TestNginx.Site(
-            // nginx selects the site by a name of its own, which no client uses.
+            // nginx selects the site by a name that no client uses.
             names: names + ["DNS:front.example.net"],
             content: TestNginx.Site.front().content
         )
@@ -170,7 +165,7 @@ struct CertificateNameTests {
         #expect(try answers([name], "tls-name: \(other)") == ([], 0))
     }
 
-    @Test("a certificate for another name is never accepted")
+    @Test("a certificate for another name is rejected")
     func neither() throws {
         #expect(try answers(["DNS:vendor.example.net", "IP:127.0.0.1"]) == ([], 0))
     }

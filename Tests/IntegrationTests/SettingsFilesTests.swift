@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A settings file with a directory of drop-ins, removed with this object.
 private final class DropIns: Sendable {
     let scratch: Scratch
     let file: String
@@ -44,7 +43,7 @@ struct SettingsFilesTests {
         }
     }
 
-    @Test("errors of all files are reported together, each with its position")
+    @Test("errors of all files are reported with their positions")
     func errors() throws {
         let files = try DropIns(isp + "lisen: []\n")
         try files.write("\ncache: {size: 1KiB}\n", to: "a.yaml")
@@ -91,7 +90,7 @@ struct SettingsFilesTests {
         )
     }
 
-    @Test("reload and check include drop-ins and report errors in them")
+    @Test("reload and check include drop-ins")
     func reload() throws {
         let daemon = try TestDaemon(isp)
         let directory = daemon.file + ".d"
@@ -108,7 +107,6 @@ struct SettingsFilesTests {
         #expect(check.status == 0 && check.output.contains("printer.lan"), "\(check.output)")
         #expect(try daemon.control("reload").status == 0)
         #expect(try daemon.dig("printer.lan", "A").text.contains("192.0.2.9"))
-        // A candidate for the main file is checked with the same drop-ins.
         let other = try Scratch()
         let candidate = try other.write(isp + "workers: 0\n", to: "new.yaml")
         try write("hosts: {recrods: {}}\n")
@@ -130,7 +128,7 @@ struct SettingsFilesTests {
         _ = try JSON(end.output)
     }
 
-    @Test("each example is valid with its secrets")
+    @Test("each example is valid")
     func examples() throws {
         let folder = repositoryPath("config/examples")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -150,7 +148,7 @@ struct SettingsFilesTests {
         for name in names + ["minimal.yaml"] {
             let folder = name == "minimal.yaml" ? "config" : "config/examples"
             let text = try repository("\(folder)/\(name)")
-            // The settings that are commented out must be valid as well.
+            // Settings that are commented out must be valid, too.
             var whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
             if let start = text.range(of: "#vendors:") {
                 let rest = text[start.lowerBound...].replacing(#/(?m)^#/#, with: "")
@@ -175,7 +173,6 @@ func repositoryPath(_ path: String) -> String {
         .appending(path: "../../\(path)").standardized.path
 }
 
-/// Returns the text of a file in this repository.
 func repository(_ path: String) throws -> String {
     try String(contentsOfFile: repositoryPath(path), encoding: .utf8)
 }

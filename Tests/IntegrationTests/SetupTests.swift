@@ -2,21 +2,20 @@
 import Foundation
 import Testing
 
-/// A machine with its own `/etc`, `/run` and `/var/lib`, for setups of the resolver.
 private final class SetupHost {
     let namespace: Namespace
     let daemon: TestDaemon
     private let upstream: TestUpstream?
     private let scratch: Scratch
 
-    /// Creates the machine, with a daemon on port 53 of both loopback addresses.
+    /// The daemon has port 53 of loopback.
     ///
     /// - Parameters:
-    ///   - script: creates the files of a distribution in `/etc` and `/run`.
-    ///   - hasUpstream: true if the daemon's upstream answers.
+    /// - script: creates the files of a distribution.
+    /// - hasUpstream: true if the upstream answers.
     init(_ script: String, hasUpstream: Bool = true) throws {
         scratch = try Scratch()
-        // getaddrinfo only looks up IPv4 addresses if there is one beyond loopback.
+        // getaddrinfo needs an IPv4 address beyond loopback.
         namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let etc = scratch.file("etc")
         let prepare = """
@@ -57,7 +56,6 @@ private final class SetupHost {
         return end.output + end.errors
     }
 
-    /// Returns all files with mode, owner, link target and a digest of their content.
     func image() throws -> String {
         let script = """
             find /etc /run /var/lib -printf '%p %y %m %U:%G %l\\n' | sort
@@ -66,7 +64,6 @@ private final class SetupHost {
         return try namespace.run("sh", ["-c", script]).output
     }
 
-    /// Returns getaddrinfo's address for the name that only the daemon has.
     func address() throws -> String? {
         let end = try namespace.run("getent", ["ahostsv4", "printer.example.com"])
         return end.output.split(separator: " ").first.map(String.init)
@@ -75,7 +72,7 @@ private final class SetupHost {
 
 @Suite("Setup and revert of the system resolver", .needs(.unshare, .ip, .nsd), .hangLimit)
 struct SetupTests {
-    /// The previous server: an unused address, so that queries fail immediately.
+    /// Unused, so that queries fail immediately.
     private static let before = "nameserver 127.0.0.9\\noptions attempts:1 timeout:1\\n"
 
     @Test("on a read-only file system nothing is changed")
@@ -154,7 +151,6 @@ struct SetupTests {
         let label = owner == "nobody" ? "none (static file)" : owner
         #expect(plan.contains("manager  \(label)\n"), "\(plan)")
         #expect(try host.image() == before)
-        // There is no systemd-resolved for the stub.
         let stub = owner == "systemd-resolved" ? ["--no-stub"] : []
         _ = try host.setup(["apply"] + stub)
         #expect(try host.address() == "192.0.2.9")
@@ -166,7 +162,7 @@ struct SetupTests {
     }
 
     @Test(
-        "openresolv generates a file with the daemon, and after revert the previous file",
+        "openresolv generates the daemon's file, and the previous file after revert",
         .enabled(
             if: Tool.path("resolvconf", in: "/sbin:/usr/sbin") != nil,
             "apt-get install openresolv"
@@ -191,7 +187,6 @@ struct SetupTests {
     func foreignServer() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         let before = try host.image()
-        // With another control socket the server's identity is unknown.
         let end = try host.namespace.run(
             Product.control,
             ["--socket", "/run/none.sock", "setup", "apply"]
@@ -209,7 +204,7 @@ struct SetupTests {
         #expect(try host.image() == before)
     }
 
-    @Test("a daemon without a working upstream is not set up without --force")
+    @Test("a daemon without a working upstream needs --force")
     func unresolving() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf", hasUpstream: false)
         let before = try host.image()

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A daemon that is restarted with the same cache snapshot.
 private final class Machine: Sendable {
     let emulator: TestEmulator
     let namespace: Namespace?
@@ -56,7 +55,6 @@ private final class Machine: Sendable {
         }
     }
 
-    /// Starts a daemon, fills its cache and stops it, so that it writes the snapshot.
     func fill(_ count: Int = 20) throws {
         let daemon = try start()
         try fill(daemon, count)
@@ -67,7 +65,7 @@ private final class Machine: Sendable {
 
 @Suite("The cache survives restarts", .needs(.dig, .curl), .hangLimit)
 struct SnapshotTests {
-    @Test("after a restart cached answers need no call and have a lower TTL")
+    @Test("cached answers survive a restart with a lower TTL")
     func restart() throws {
         let machine = try Machine()
         let first = try machine.start()
@@ -84,7 +82,7 @@ struct SnapshotTests {
         #expect(answer.data("A") == ["192.0.2.4"])
         #expect(answer.answers.allSatisfy { (1..<120).contains($0.ttl) })
         #expect(try second.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
-        #expect(try machine.emulator.lookups() == calls, "no new vendor call")
+        #expect(try machine.emulator.lookups() == calls)
         let entry = try #require(try second.cached("four.example.com", "A").first)
         #expect(entry["source"].string == "tencent")
         #expect(entry["server"].string == machine.emulator.address)
@@ -112,7 +110,7 @@ struct SnapshotTests {
     }
 
     @Test(
-        "a damaged snapshot is reported, renamed and ignored",
+        "a damaged snapshot is renamed and ignored",
         arguments: ["empty", "truncated", "flipped"]
     )
     func damaged(_ what: String) throws {
@@ -135,7 +133,7 @@ struct SnapshotTests {
         #expect(try machine.names == ["cache.snapshot", "cache.snapshot.damaged"])
     }
 
-    @Test("a directory in place of the snapshot is kept, and the daemon answers")
+    @Test("a directory in place of the snapshot is kept")
     func directory() throws {
         let machine = try Machine()
         try FileManager.default.createDirectory(
@@ -151,7 +149,7 @@ struct SnapshotTests {
         #expect(try machine.names == ["cache.snapshot"])
     }
 
-    /// Number of daemons to kill during a write; set by `KILLED_DAEMONS` in the environment.
+    /// `KILLED_DAEMONS` sets the number.
     private static let kills =
         ProcessInfo.processInfo.environment["KILLED_DAEMONS"].flatMap { Int($0) } ?? 10
 
@@ -161,7 +159,6 @@ struct SnapshotTests {
         try machine.fill(1000)
         let temporary = machine.file + ".tmp"
         var (inTheMiddle, round) = (0, 0)
-        // A daemon that was killed after the write does not count.
         while inTheMiddle < Self.kills {
             round += 1
             try #require(round <= 10 * Self.kills)
@@ -169,14 +166,12 @@ struct SnapshotTests {
             let line = try daemon.program.line(with: "cache: entries restored: ")
             let words = line.components(separatedBy: "entries restored: ")[1].split(separator: " ")
             #expect((words.first.flatMap { Int($0) } ?? 0) >= 1000, "\(round): \(line)")
-            // No temporary file of the previous daemon remains.
+            // No temporary file remains.
             #expect(access(temporary, F_OK) != 0)
-            // Without a new entry the daemon would not write.
             let new = try daemon.dig("n\(1000 + round).many.example.com", "A")
             #expect(new.status == "NOERROR")
             daemon.program.send(SIGTERM)
             while access(temporary, F_OK) != 0, kill(daemon.program.pid, 0) == 0 {}
-            // The write has begun. Wait for a random time.
             let looks = Int.random(in: 0..<(round % 2 == 0 ? 2_000 : 20_000))
             for _ in 0..<looks { access(temporary, F_OK) }
             daemon.program.send(SIGKILL)
@@ -196,7 +191,7 @@ struct SnapshotTests {
         try last.stop()
     }
 
-    /// Python program that mounts a FUSE file system without replies: every access blocks.
+    /// A FUSE file system on which every access blocks.
     private static let silentDisk = """
         import ctypes, os, signal, sys
         device = os.open("/dev/fuse", os.O_RDWR)
@@ -232,7 +227,7 @@ struct SnapshotTests {
     }
 
     @Test(
-        "a full or read-only disk causes a warning, and the old snapshot remains",
+        "on a full or read-only disk the old snapshot remains, with a warning",
         .needs(.unshare, .ip),
         arguments: ["full", "read-only"]
     )

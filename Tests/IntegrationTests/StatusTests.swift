@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Status", .needs(.dig, .nsd), .hangLimit)
 struct StatusTests {
-    @Test("an upstream that has never answered is down until its first answer")
+    @Test("an upstream is down until its first answer")
     func neverAnswered() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

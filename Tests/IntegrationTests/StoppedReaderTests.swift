@@ -6,9 +6,6 @@ private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
 @Suite("A stopped reader does not stop the daemon", .needs(.dig), .hangLimit)
 struct StoppedReaderTests {
-    /// Queries `count` names that the daemon answers locally.
-    ///
-    /// Each query is a line in the query log.
     private func ask(_ count: Int, of daemon: TestDaemon) throws {
         let scratch = try Scratch()
         let names = (0..<count).map { "n\($0).\(String(repeating: "x", count: 50)).localhost A" }
@@ -17,16 +14,14 @@ struct StoppedReaderTests {
         #expect(last.text.components(separatedBy: "status: NOERROR").count == count + 1)
     }
 
-    /// Checks that the daemon answers, accepts control commands and stops.
     private func works(_ daemon: TestDaemon) throws {
         #expect(try daemon.dig("localhost", "A", "+tcp").data("A") == ["127.0.0.1"])
         #expect(try daemon.control("version").status == 0)
         try daemon.stop()
     }
 
-    @Test("a stopped reader of standard error, with the query log on")
+    @Test("standard error, with the query log on")
     func log() throws {
-        // Copies lines until the daemon is ready, then keeps the pipe open and reads no more.
         let script = """
             exec 3>&2
             exec "$@" 2> >(sed -u '/answering on/q' >&3
@@ -36,15 +31,14 @@ struct StoppedReaderTests {
             "log: {queries: true}\n\(unused)",
             under: ["bash", "-c", script, "bash"]
         )
-        // Five times the capacity of a pipe.
         try ask(2_000, of: daemon)
-        // Another test may still send to this port, which its own server used before.
+        // Another test may still send to this port.
         let total = try #require(daemon.stats()["queries", "total"].int)
         #expect(total >= 2_000)
         try works(daemon)
     }
 
-    @Test("a stopped reader of service notifications")
+    @Test("service notifications")
     func notifications() throws {
         let scratch = try Scratch()
         let path = scratch.file("notify")
@@ -61,7 +55,6 @@ struct StoppedReaderTests {
                 #expect(connect(writer, $0, size) == 0)
             }
         }
-        // Fills the reader's queue.
         var octet: UInt8 = 0x0A
         while send(writer, &octet, 1, Int32(MSG_DONTWAIT)) == 1 {}
         #expect(errno == EAGAIN)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("TCP pipelines", .needs(.nsd, .curl), .hangLimit)
 struct StreamTests {
-    @Test("twenty queries in one segment are all answered, with one vendor call")
+    @Test("20 queries in one segment are answered, with one vendor call")
     func pipeline() throws {
         let harness = try ProgramHarness()
         let client = try Socket(.stream, to: harness.daemon.port)
@@ -45,14 +45,13 @@ struct StreamTests {
             RawMessage.query("slow.example.org", id: 2), RawMessage.query("www.example.com", id: 3),
         ])
         #expect(RawMessage.id(try client.receiveFramed()) == 3)
-        // The upstream answers the first query only now.
         _ = try upstream.serveOne { query in RawMessage.denial(of: query) }
         let late = try client.receiveFramed()
         #expect(RawMessage.id(late) == 2 && RawMessage.rcode(late) == 3)
         try daemon.stop()
     }
 
-    @Test("a slow vendor call does not delay the result of a later one")
+    @Test("a slow vendor call does not delay a later one")
     func overtakingVendor() throws {
         let harness = try ProgramHarness(faults: ["delay=1000:name:www.example.com"])
         let client = try Socket(.stream, to: harness.daemon.port)
@@ -64,7 +63,7 @@ struct StreamTests {
         try harness.daemon.stop()
     }
 
-    @Test("a client that closed its sending side still gets its answers")
+    @Test("a half-closed client gets its answers")
     func halfClosed() throws {
         let harness = try ProgramHarness()
         let client = try Socket(.stream, to: harness.daemon.port)
@@ -75,7 +74,7 @@ struct StreamTests {
         client.finishSending()
         let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
         #expect(Set(ids) == [1, 2])
-        #expect(try client.receive().isEmpty, "the daemon closes its side")
+        #expect(try client.receive().isEmpty)
         try harness.daemon.stop()
     }
 

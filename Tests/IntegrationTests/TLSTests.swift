@@ -8,7 +8,6 @@ import Testing
     .hangLimit
 )
 struct TLSTests {
-    /// The addresses of www.example.com at the emulator and at the upstream.
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
@@ -50,13 +49,13 @@ struct TLSTests {
         vendor.settings += pin
         let pinned = try TLSHarness(vendor, certificate: ["IP:203.107.1.1"])
         #expect(try pinned.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
-        #expect(try pinned.emulator.lookups() == 0, "only the configured name is accepted")
+        #expect(try pinned.emulator.lookups() == 0)
         try pinned.daemon.stop()
     }
 
     // MARK: - Trust
 
-    /// A reason not to trust a server, with the error text of OpenSSL or libcurl.
+    /// The values are error texts of OpenSSL or libcurl.
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"
@@ -64,7 +63,7 @@ struct TLSTests {
     }
 
     @Test(
-        "an unverified vendor gets no query, the upstream answers, and status shows the reason",
+        "an unverified vendor gets no query, and status shows the reason",
         arguments: Impostor.allCases,
         [TLSVendor.tencent, .tencentByName, .google]
     )
@@ -106,7 +105,7 @@ struct TLSTests {
     // MARK: - HTTP
 
     @Test(
-        "`http` selects the HTTP version, and `auto` uses the best available one",
+        "`http` selects the HTTP version; `auto` is the best one",
         arguments: [
             ("1.1", true, "HTTP/1.1"), ("2", true, "HTTP/2.0"), ("auto", true, "HTTP/2.0"),
             ("auto", false, "HTTP/1.1"),
@@ -125,7 +124,7 @@ struct TLSTests {
     }
 
     @Test(
-        "no name is lost if the server closes its connections often",
+        "no name is lost if the server often closes its connections",
         arguments: ["1.1", "2"]
     )
     func goingAway(version: String) throws {
@@ -137,7 +136,6 @@ struct TLSTests {
         )
         let client = try Socket(.datagram, to: harness.daemon.port)
         let names = 300
-        // Portions of 50 queries fit into the socket buffers.
         for start in stride(from: 0, to: names, by: 50) {
             for number in start..<start + 50 {
                 let name = "name\(number).many.example.com"

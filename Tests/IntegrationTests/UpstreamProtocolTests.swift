@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Tests DoT (RFC 7858) with the strict profile only (RFC 8310 §5), DoH, UDP and TCP.
+/// DoT (RFC 7858) with the strict profile only (RFC 8310 §5), DoH, UDP and TCP.
 @Suite("Upstream protocols", .needs(.dig, .openssl, .unbound), .hangLimit)
 struct UpstreamProtocolTests {
     private typealias Channel = ResolverPorts.Channel
@@ -47,7 +47,7 @@ struct UpstreamProtocolTests {
     }
 
     @Test(
-        "dnsdist's answers from a server with plain DNS reach the client over DoT and DoH",
+        "dnsdist's answers reach the client over DoT and DoH",
         .needs(.dnsdist, .nsd),
         arguments: [ResolverPorts.Channel.tls, .https]
     )
@@ -86,7 +86,7 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a plain upstream replaces unreachable encrypted ones, and status and log show it")
+    @Test("a plain upstream replaces unreachable encrypted ones")
     func standIn() throws {
         let certificate = try ResolverCertificate()
         let authority = certificate.authority
@@ -115,7 +115,7 @@ struct UpstreamProtocolTests {
     }
 
     @Test(
-        "after a restart of the server the daemon reconnects",
+        "the daemon reconnects after a restart of the server",
         arguments: [Channel.tcp, .tls, .https]
     )
     private func restart(_ channel: Channel) throws {
@@ -142,7 +142,6 @@ struct UpstreamProtocolTests {
             "upstreams: [\(unbound.ports.entry(.udp, authority: certificate.authority))]",
             listen: "127.0.0.1:\(port)"
         )
-        // A name that the upstream answers locally is no loop.
         #expect(try daemon.dig("www.example.org", "A").data("A") == ["192.0.2.7"])
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.status == "SERVFAIL")
@@ -153,7 +152,7 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("an upstream URL that is the daemon's own address is a settings error")
+    @Test("an upstream at the daemon's own address is a settings error")
     func itself() throws {
         let scratch = try Scratch()
         let file = try scratch.write(

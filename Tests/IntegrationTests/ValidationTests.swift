@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Tests AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8) with an unbound that validates a signed zone.
+/// AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8), with an unbound that validates a signed zone.
 @Suite("Validating upstreams", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(15)))
 struct ValidationTests {
-    /// Starts a name server with a signed and an unsigned zone, and an unbound that validates.
+    /// One zone is signed; unbound validates.
     private static func unbound() throws -> (server: TestUpstream, unbound: ForwardingUnbound) {
         var zones = TestUpstream.zones
         zones[SignedZone.name] = SignedZone.text
@@ -12,7 +12,6 @@ struct ValidationTests {
         return (server, try ForwardingUnbound(before: server, anchor: SignedZone.anchor))
     }
 
-    /// Checks AD in replies over UDP and TCP, from the upstream and from the cache.
     private static func check(_ daemon: TestDaemon, isBelieved: Bool) throws {
         let proven = ["www.example.org", "alias.example.org"]
         for name in proven + ["www.example.com"] {
@@ -35,7 +34,6 @@ struct ValidationTests {
         let denial = try Dig(port: daemon.port, ["nothing.example.org", "A", "+adflag"])
         #expect(denial.status == "NXDOMAIN")
         #expect(denial.flags.contains("ad") == isBelieved, "\(denial.text)")
-        // A forged answer only reaches clients that set CD.
         let forged = try Dig(port: daemon.port, ["forged.example.org", "A", "+adflag"])
         #expect(forged.status == "SERVFAIL", "\(forged.text)")
         let unchecked = try Dig(
@@ -47,7 +45,7 @@ struct ValidationTests {
     }
 
     @Test(
-        "AD is passed on to clients that understand it, if the upstream is trusted to validate",
+        "AD of a trusted upstream is passed on to clients that understand AD",
         arguments: [true, false]
     )
     func plain(_ isBelieved: Bool) throws {

@@ -17,10 +17,9 @@ struct VendorFailureTests {
         try daemon.stop()
     }
 
-    @Test("the second server answers if the first one is dead or silent", arguments: [true, false])
+    @Test("the second server answers if the first is dead or silent", arguments: [true, false])
     func secondServer(isDead: Bool) throws {
-        // A socket that does not listen refuses connections. A socket that never accepts is
-        // silent.
+        // A socket that does not listen refuses connections. A socket that never accepts is silent.
         let first = try Socket(.stream, bound: true)
         if !isDead { try first.listen() }
         let harness = try ProgramHarness(

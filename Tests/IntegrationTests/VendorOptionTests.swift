@@ -5,7 +5,7 @@ import Testing
 @Suite("Vendor options", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorOptionTests {
     @Test(
-        "the authentication form that the vendor accepts is detected and remembered",
+        "the accepted authentication form is detected and remembered",
         arguments: [VendorText.Channel.aes, .https],
         [("off", "--require-expiry"), ("on", "--refuse-expiry")]
     )
@@ -66,7 +66,7 @@ struct VendorOptionTests {
     .hangLimit
 )
 struct ProxyTests {
-    /// A proxy that only tunnels to port 443, as is Debian's default.
+    /// Tunnels only to port 443, as is Debian's default.
     private final class Proxy {
         let program: Child
         private let scratch: Scratch
@@ -81,7 +81,7 @@ struct ProxyTests {
             _ = try program.line(with: "Accepting connections")
         }
 
-        /// Stops the proxy and returns the request lines that it received.
+        /// Returns the request lines.
         func stop() throws -> [String] {
             let end = try program.stop()
             return (end.output + end.errors).split(separator: "\n").compactMap { line in
@@ -90,7 +90,6 @@ struct ProxyTests {
         }
     }
 
-    /// Runs a daemon with `vendor`; returns its addresses and the requests to the proxy.
     private func answer(
         _ vendor: VendorText,
         in namespace: Namespace

@@ -4,7 +4,7 @@ import Testing
 
 private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-/// Receiver of the daemon's service notifications (sd_notify(3)).
+/// sd_notify(3).
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -28,7 +28,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns the next notification, or nil after the timeout.
+    /// Nil after the timeout.
     func next(within milliseconds: Int32 = 20_000) -> String? {
         var wish = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wish, 1, milliseconds) == 1 else { return nil }
@@ -37,23 +37,22 @@ private final class NotifySocket: Sendable {
         return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// Waits for a notification with this prefix.
     func wait(for text: String) throws {
         while true {
             if try #require(next(), "no \(text)").hasPrefix(text) { return }
         }
     }
 
-    /// Environment of a service with a watchdog of 1.5 s.
+    /// A watchdog of 1.5 s.
     var environment: [String: String] {
         ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"]
     }
 }
 
-@Suite("Watchdog notifications depend on answered health checks", .hangLimit)
+@Suite("Watchdog notifications depend on health checks", .hangLimit)
 struct WatchdogTests {
     @Test(
-        "health checks work on all addresses and with any `allow`, and are not counted",
+        "health checks work with any `allow`, and are not counted",
         arguments: ["127.0.0.0/8", "192.0.2.0/24"]
     )
     func answers(_ allowed: String) throws {
@@ -76,14 +75,13 @@ struct WatchdogTests {
     }
 
     @Test(
-        "hanging workers stop the watchdog notifications and are logged",
+        "hanging workers stop the watchdog notifications",
         .needs(.python3)
     )
     func hang() throws {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon("workers: 2\n\(unused)", environment: systemd.environment)
         try systemd.wait(for: "WATCHDOG=1")
-        // The debugger stops each worker thread, and resumes it when the debugger ends.
         let debugger = try Child(
             "python3",
             [
@@ -109,14 +107,13 @@ struct WatchdogTests {
         _ = try daemon.program.line(with: "no reply to the health check query")
         while systemd.next(within: 0) != nil {}
         #expect(systemd.next(within: 1500) == nil, "twice the interval")
-        // The service loop is still running.
         #expect(try daemon.control("version").status == 0)
 
         try debugger.stop()
         _ = try daemon.program.line(with: "answers again")
         try systemd.wait(for: "WATCHDOG=1")
         let lines = daemon.program.errorText.split(separator: "\n")
-        #expect(lines.count { $0.contains("no reply to the health check query") } == 1, "once")
+        #expect(lines.count { $0.contains("no reply to the health check query") } == 1)
         try daemon.stop()
     }
 }

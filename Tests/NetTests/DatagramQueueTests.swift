@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Datagrams that leave together", .timeLimit(.minutes(15)))
 struct DatagramQueueTests {
-    /// Both ends of a connection.
     @ServiceLoop
     private final class Pair: DatagramReceiving {
         let listener: DatagramListener
@@ -63,7 +62,6 @@ struct DatagramQueueTests {
         let long = [UInt8](repeating: 7, count: 60_000)
         for _ in 0..<3 { try pair.send(long) }
         DatagramQueue.shared.flush()
-        // A query is cut to the listener's buffer.
         #expect(pair.arrived().map(\.count) == [4096, 4096, 4096])
     }
 

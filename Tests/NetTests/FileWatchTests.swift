@@ -6,14 +6,12 @@ import Testing
 
 @Suite("Notifications of file changes", .timeLimit(.minutes(15)))
 struct FileWatchTests {
-    /// Folder, and the notifications for a file in it.
     @ServiceLoop
     private final class Fixture {
         let folder: String
         private var watch: FileWatch?
         private var waiting: CheckedContinuation<Void, Never>?
 
-        /// True if a notification was not awaited yet.
         private var isTold = false
 
         init(_ name: String) throws {
@@ -29,7 +27,6 @@ struct FileWatchTests {
         }
 
         func expect(_ action: (Fixture) throws -> Void) async throws {
-            // Discard earlier notifications.
             isTold = false
             try action(self)
             guard !isTold else { return }

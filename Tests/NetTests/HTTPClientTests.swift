@@ -19,7 +19,7 @@ struct HTTPClientTests {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// Request over TLS with a trusted certificate.
+    /// With a trusted certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile
@@ -70,7 +70,6 @@ struct HTTPClientTests {
             let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)"
             try await connection.write(Array(reply.utf8), deadline: patience)
             #expect(try await task.value.text == "\(number)")
-            // The loop sees this close before the next request.
             connection.close()
         }
         #expect(client.statistics.connectionsOpened == 3)
@@ -301,7 +300,6 @@ struct HTTPClientTests {
         _ = try await connection.read(upTo: 1000, deadline: patience)
         task.cancel()
         #expect(await task.value == .cancelled)
-        // libcurl has closed the connection.
         #expect(try await connection.read(upTo: 1000, deadline: patience) == [])
         #expect(client.statistics.inFlight == 0)
     }
@@ -584,7 +582,7 @@ struct HTTPClientTests {
         }
     }
 
-    /// Error of a request; nil for a reply.
+    /// Nil for a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

@@ -41,7 +41,6 @@ struct HTTPTimeoutTests {
             server: nginx.secure
         )
         request.certificateFile = nginx.authorityFile
-        // nginx has started after the first reply.
         let first = HTTPRequest(url: "http://vendor.example.com/hello", server: nginx.clear)
         _ = try await client.send(first, deadline: patience)
         let (early, end) = (Waiter(), Waiter())
@@ -52,8 +51,7 @@ struct HTTPTimeoutTests {
                 early.resume(.ready)
                 end.resume(.ready)
             }
-            // Longer than the delay after a lost SYN (1 s, RFC 6298 §2) and a former limit of 800
-            // ms.
+            // Longer than the delay after a lost SYN (1 s, RFC 6298 §2).
             let outcome = await early.wait(until: Clock.now + .milliseconds(1_100))
             #expect(outcome == .timedOut, "it ended before: \(String(describing: result))")
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// Messages of the kernel (rtnetlink(7)).
 ///
-/// The numbers are those of linux/rtnetlink.h, not the parser's constants.
+/// The numbers are from linux/rtnetlink.h, not from the parser.
 enum Netlink {
     static let newLink = 16
     static let deletedLink = 17
@@ -34,7 +34,7 @@ enum Netlink {
         octets + [UInt8](repeating: 0, count: -octets.count & 3)
     }
 
-    /// Interface; `kind` as in `ip link add type`.
+    /// `kind` as in `ip link add type`.
     static func link(
         _ index: Int32,
         _ name: String,
@@ -54,7 +54,7 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// Address with a lifetime in seconds.
+    /// Lifetime in seconds.
     static func address(
         _ text: String,
         on index: Int32,
@@ -74,7 +74,6 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// Route, by default the default route.
     static func route(
         via gateway: String,
         on index: Int32,
@@ -102,7 +101,6 @@ extension NetworkState {
         }
     }
 
-    /// Returns true if the message changes the state.
     fileprivate func isNews(_ datagram: [UInt8]) throws -> Bool {
         try isNews(try #require(NetlinkMessage.all(in: datagram).first))
     }
@@ -127,7 +125,7 @@ struct NetlinkTests {
     }
 
     @Test(
-        "a message shorter than its header or longer than the datagram is an error",
+        "a message with an impossible length is an error",
         arguments: [0, 15, 25, UInt32.max]
     )
     func lengths(_ length: UInt32) throws {
@@ -204,7 +202,6 @@ struct NetlinkTests {
 
 @Suite("Network changes that count")
 struct NetworkStateTests {
-    /// Host with one address on `eth0` and a container bridge.
     let host: NetworkState
 
     init() throws {
@@ -218,7 +215,6 @@ struct NetworkStateTests {
         )
     }
 
-    /// State after `datagrams`.
     private func host(_ datagrams: [UInt8]...) throws -> NetworkState {
         var state = host
         for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {

@@ -6,7 +6,6 @@ import Testing
 @testable import Net
 
 private final class PrivateNetwork: Sendable {
-    /// Reason why no namespace can be created.
     static let complaint: String? =
         getuid() != 0
         ? "a network namespace needs root"
@@ -17,7 +16,6 @@ private final class PrivateNetwork: Sendable {
 
     init() throws {
         let directory = try TemporaryDirectory()
-        // Only this file shows that the shell runs in the namespace.
         let ready = directory.path("ready")
         keeper = try Program(
             "unshare",
@@ -34,7 +32,6 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Runs `ip` once per line.
     func ip(_ lines: String...) throws {
         for line in lines { try run(line.split(separator: " ").map(String.init)) }
     }
@@ -45,7 +42,7 @@ private final class PrivateNetwork: Sendable {
         try run(["-batch", directory.path("batch")])
     }
 
-    /// Runs `ip` without pipes: other programs would inherit them and keep them open.
+    /// Other programs would inherit pipes.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",
@@ -57,7 +54,6 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Runs `body` on a thread in the namespace.
     func inside(_ body: @escaping @Sendable () -> Int32) throws -> Int32 {
         // Swift's Glibc does not declare setns without _GNU_SOURCE.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
@@ -106,7 +102,6 @@ struct NetworkWatchTests {
         )
     }
 
-    /// Parts of all changes until `last`.
     @ServiceLoop
     private func parts(
         of changes: AsyncStream<NetworkWatch.Change>,
@@ -187,7 +182,6 @@ struct NetworkWatchTests {
     @Test
     func `lost netlink messages are a change`() async throws {
         let (watch, changes) = try await network.watch()
-        // The busy loop does not read the messages.
         let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
         try await ServiceLoop.throwingTask { [network] in
             try network.batch(

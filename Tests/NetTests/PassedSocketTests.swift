@@ -6,12 +6,10 @@ import Testing
 
 @Suite("Sockets from systemd", .timeLimit(.minutes(15)))
 struct PassedSocketTests {
-    /// Duplicate of `descriptor`, as from systemd.
     private func passed(_ descriptor: Int32) -> ServiceManager.ListenDescriptor {
         .init(name: "dns", descriptor: dup(descriptor))
     }
 
-    /// Complaint about a new socket.
     @ServiceLoop
     private func complaint(
         _ family: Int32,
@@ -72,7 +70,7 @@ struct PassedSocketTests {
     func `a worker keeps the state of an adopted socket and still ends`() async throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let held = try DatagramListener(binding: any, shared: false)
-        // Twice: a socket after shutdown(2) would not be readable again.
+        // After shutdown(2) a socket would not be readable again.
         for octet: UInt8 in [1, 2] {
             let socket = try PassedSocket(passed(held.descriptor))
             let adopted = try DatagramListener(adopting: socket)

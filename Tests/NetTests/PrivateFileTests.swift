@@ -20,7 +20,7 @@ struct PrivateFileTests {
         return try file.replace { rest.popFirst() }
     }
 
-    /// Content, read in pieces of three octets.
+    /// Pieces of three octets.
     func contents() throws -> [UInt8]? {
         guard let reader = try file.open() else { return nil }
         var octets: [UInt8] = []
@@ -145,7 +145,6 @@ struct PrivateFileTests {
             expected = .open(path, mode: 0o640)
         default:
             try plant(path)
-            // Needs root.
             guard chown(path, 12_345, 0) == 0 else { return }
             expected = .foreign(path, owner: 12_345)
         }
@@ -153,7 +152,7 @@ struct PrivateFileTests {
         #expect(throws: expected) { try replace(by: [[1]]) }
         #expect(try !names.contains("cache.snapshot.tmp"))
         var status = stat()
-        #expect(lstat(path, &status) == 0, "it is still there")
+        #expect(lstat(path, &status) == 0)
     }
 
     @Test

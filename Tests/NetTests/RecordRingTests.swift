@@ -6,14 +6,12 @@ import Testing
 
 @Suite("Ring buffer of records")
 struct RecordRingTests {
-    /// Writes records with their number in each word.
     func write(_ numbers: Range<UInt64>, to ring: RecordRing) {
         ring.begin(numbers.count)
         for (offset, number) in numbers.enumerated() { write(number, to: ring, offset) }
         ring.end(numbers.count)
     }
 
-    /// Writes a record of more than the maximum length.
     func write(_ number: UInt64, to ring: RecordRing, _ offset: Int) {
         let text = [UInt64](repeating: number, count: RecordRing.textOctets / 8 + 1)
         ring.write((number, number, number, number, number), text.span.bytes, ofNext: offset)
@@ -64,7 +62,7 @@ struct RecordRingTests {
         #expect(records.next == capacity + 64)
     }
 
-    @Test("records during their replacement are not returned")
+    @Test("records are not returned during their replacement")
     func torn() {
         let ring = RecordRing()
         let capacity = UInt64(RecordRing.capacity)

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Resuming from sleep")
 struct ResumeTests {
-    /// Machine with a scripted sleep.
     @ServiceLoop
     private final class Machine {
         var asleep = Duration.seconds(86_400)

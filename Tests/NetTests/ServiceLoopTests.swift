@@ -112,7 +112,6 @@ struct LoopWakeupTests {
         }
     }
 
-    /// Counter of threads, which the loop takes.
     private final class Box: Sendable {
         private let count = Lock(0)
         func put() { count.withLock { $0 += 1 } }
@@ -125,7 +124,6 @@ struct LoopWakeupTests {
     }
 }
 
-/// Number of the loop.
 @ServiceLoop
 final class Counter {
     var value = 0

@@ -11,7 +11,6 @@ private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
 
 @Suite("A datagram socket", .timeLimit(.minutes(15)))
 struct DatagramSocketTests {
-    /// UDP socket that can answer.
     private final class Peer {
         let descriptor: Int32
         let address: SocketAddress
@@ -28,7 +27,6 @@ struct DatagramSocketTests {
             address = try #require(SocketAddress(localOf: descriptor))
         }
 
-        /// Flushes the queue, and echoes one datagram.
         @ServiceLoop
         func echo(to target: SocketAddress) {
             DatagramQueue.shared.flush()
@@ -105,7 +103,6 @@ struct DatagramSocketTests {
     func `a thousand sockets leak no descriptor`() async throws {
         let peer = try Peer()
         func numbers() throws -> Set<Int32> {
-            // Counts only sockets of this peer: other tests have descriptors.
             let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             return Set(
                 all.compactMap { Int32($0) }.filter { descriptor in
@@ -130,7 +127,6 @@ struct DatagramSocketTests {
 
 @Suite("A stream", .timeLimit(.minutes(15)))
 struct StreamTests {
-    /// Both ends of a TCP connection.
     @ServiceLoop
     private func pair() async throws -> (StreamConnection, StreamConnection) {
         let listener = try StreamListener(binding: try loopback())
@@ -351,7 +347,6 @@ struct StreamTests {
     }
 }
 
-/// Connects without free descriptors, releases them at the pause, and accepts.
 @ServiceLoop
 private func acceptWithoutDescriptors() async throws {
     let listener = try StreamListener(binding: try loopback())

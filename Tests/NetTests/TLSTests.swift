@@ -12,13 +12,11 @@ struct TLSTests {
         nginx = try Nginx()
     }
 
-    /// Client with the server's authority.
     @ServiceLoop
     private func client() throws -> TLSClient {
         try TLSClient(certificateFile: nginx.authorityFile, protocols: ["http/1.1"])
     }
 
-    /// Sends a request; returns all octets until the close.
     @ServiceLoop
     private func get(_ path: String, over connection: some OctetStream) async throws -> String {
         let request =
@@ -74,7 +72,6 @@ struct TLSTests {
                 name: name,
                 deadline: patience
             )
-            // A session is for one address and name.
             #expect(connection.isResumed == (index == 1))
             _ = try await get("/hello", over: connection)
         }

@@ -14,7 +14,7 @@ struct TimeTests {
         clock_gettime(CLOCK_BOOTTIME, &time)
         let between = UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
         let after = Clock.bootMicroseconds(Clock.now)
-        // The first value may be one higher: conversion rounds up.
+        // Conversion rounds up.
         #expect(before <= between + 1)
         #expect(between <= after)
     }
@@ -36,7 +36,6 @@ struct TimeTests {
         #expect(Clock.now >= until)
     }
 
-    /// Makes the loop late for a timer.
     @ServiceLoop
     private func blockLoop(until deadline: Instant) {
         while Clock.now < deadline + .milliseconds(2) {}
@@ -89,7 +88,6 @@ struct TimeTests {
                 reply.resume(.ready)
                 return octets
             }
-            // The reader waits for input.
             for _ in 0..<4 { await Task.yield() }
             #expect(try server.attemptWrite([7], 0..<1) == 1)
             let deadline = Clock.now + .milliseconds(1)
@@ -107,7 +105,6 @@ struct TimeTests {
         let done = Waiter()
         var called: [Int] = []
         for index in 0..<5000 {
-            // Mixed order: 1237 and 5000 have no common factor.
             let rank = index * 1237 % 5000
             _ = LoopTimer(at: past + .microseconds(rank)) {
                 called.append(rank)

@@ -17,7 +17,7 @@ struct TrustStoreTests {
 
     private var file: String { directory.path("trusted.pem") }
 
-    /// Replaces the file atomically, like programs for certificates.
+    /// Replaces the file atomically.
     private func trust(_ certificates: String) throws {
         try directory.write(certificates, to: "new.pem")
         try #require(rename(directory.path("new.pem"), file) == 0)
@@ -27,7 +27,6 @@ struct TrustStoreTests {
         get throws { try String(contentsOfFile: nginx.authorityFile, encoding: .utf8) }
     }
 
-    /// Authority unknown to the server.
     private func otherAuthority() throws -> String {
         try Program.run(
             "/usr/bin/openssl",
@@ -41,7 +40,6 @@ struct TrustStoreTests {
         return try String(contentsOfFile: directory.path("other.pem"), encoding: .utf8)
     }
 
-    /// Returns true if HTTPS works.
     @ServiceLoop
     private func isTrusted(by client: HTTPClient) async throws -> Bool {
         var request = HTTPRequest(
@@ -56,7 +54,6 @@ struct TrustStoreTests {
         }
     }
 
-    /// Returns true if TLS works.
     @ServiceLoop
     private func isTrusted(by client: TLSClient) async throws -> Bool {
         do throws(TLSError) {

@@ -6,7 +6,6 @@ import Testing
 
 @Suite("Sockets that libcurl watches", .timeLimit(.minutes(15)))
 struct WatchedSocketsTests {
-    /// Watched sockets with a wait for events.
     @ServiceLoop
     private final class Fixture {
         let sockets = WatchedSockets()
@@ -16,7 +15,6 @@ struct WatchedSocketsTests {
         init() {
             sockets.handler = { [weak self] descriptor, _ in
                 self?.heard.append(descriptor)
-                // libcurl does this when it needs no more events.
                 self?.sockets.forget(descriptor)
                 self?.waiter.resume(.ready)
             }
@@ -70,7 +68,6 @@ struct WatchedSocketsTests {
         let fixture = Fixture()
         let other = Fixture()
         let descriptor = try fixture.open()
-        // A program that starts now would have such a duplicate.
         let elsewhere = dup(descriptor)
         defer { close(elsewhere) }
         try fixture.sockets.watch(descriptor, .writable)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import Net
 
-/// Blocks the end of a thread.
 // SAFETY: a POSIX semaphore, made once and never freed.
 nonisolated(unsafe) private let gate = {
     let gate = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
@@ -12,7 +11,6 @@ nonisolated(unsafe) private let gate = {
     return gate
 }()
 
-/// Destructor at the end of the thread.
 private func waitForGate(_: UnsafeMutableRawPointer?) { sem_wait(gate) }
 
 @Suite("Threads for blocking work", .timeLimit(.minutes(15)))

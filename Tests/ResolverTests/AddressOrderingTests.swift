@@ -17,7 +17,6 @@ struct AddressOrderingTests {
         return policy
     }
 
-    /// Vendor with three addresses of a name: the second is fastest, the third unreachable.
     @ServiceLoop
     private static func harness(_ policy: AnswerPolicy = policy()) throws -> ResolverHarness {
         let harness = try ResolverHarness(.tencent, answers: policy)
@@ -29,7 +28,6 @@ struct AddressOrderingTests {
         return harness
     }
 
-    /// Addresses in the order of a worker's answer.
     @ServiceLoop
     private static func cached(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
         -> [String]
@@ -52,7 +50,6 @@ struct AddressOrderingTests {
         await harness.world.advance(by: .seconds(2))
         #expect(Self.cached(harness, "www.example.com") == Self.fastest)
         #expect(harness.tried.map(\.whom) == Self.asGiven.map { "\($0) 443" })
-        // The entry keeps its remaining TTL.
         #expect(harness.kept("www.example.com").first == "A 58")
     }
 

@@ -10,7 +10,6 @@ import Upstream
 
 @Suite("Answers validated by an upstream (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
-    /// Upstream that sets AD in every reply.
     @ServiceLoop
     private static func validating(
         _ isBelieved: Bool = true,
@@ -25,7 +24,7 @@ struct AuthenticTests {
         }
     }
 
-    /// Returns true for each cached answer that is validated.
+    /// True for validated answers.
     @ServiceLoop
     private static func kept(_ name: Name, in harness: ResolverHarness) -> [Bool] {
         harness.cache.entries(named: name, type: nil, now: harness.world.now).map(\.isAuthentic)
@@ -157,7 +156,6 @@ struct AuthenticTests {
         for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
             #expect(try await harness.ask(name).resolution.isAuthentic == false, "\(name)")
         }
-        // The vendor has no address: the answer is the upstream's reply.
         #expect(try await harness.ask("none.example.com").resolution.isAuthentic)
     }
 

@@ -8,11 +8,10 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Accepted addresses and permitted names of vendor calls")
+@Suite("Accepted addresses and permitted names")
 struct BeliefTests {
     // MARK: - Private addresses
 
-    /// Addresses of a vendor and the expected answer.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let known: Known
@@ -75,7 +74,7 @@ struct BeliefTests {
     ]
 
     @Test(
-        "private addresses are dropped and counted; if none remain, the fallback is queried",
+        "private addresses are dropped; without others the fallback is queried",
         arguments: cases
     )
     @ServiceLoop
@@ -86,7 +85,7 @@ struct BeliefTests {
         #expect(harness.resolver.vendors.numbers.droppedAddresses == example.dropped)
     }
 
-    @Test("a dropped address is counted once for all clients of the call")
+    @Test("a dropped address is counted once for all clients")
     @ServiceLoop
     func countedOnce() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -101,7 +100,7 @@ struct BeliefTests {
     }
 
     @Test(
-        "addresses that no server can have are never answered, even if the route allows private ones",
+        "addresses that no server can have are never answered",
         arguments: ["0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1"]
     )
     @ServiceLoop
@@ -121,7 +120,7 @@ struct BeliefTests {
         #expect(harness.vendors[0].statistics.droppedAddresses == 1)
     }
 
-    @Test("only unusable addresses without fallback: NODATA")
+    @Test("only unusable addresses, no fallback: NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false)
@@ -141,7 +140,7 @@ struct BeliefTests {
     // MARK: - Names that are never queried
 
     @Test(
-        "names and types that a vendor cannot resolve are never sent to it",
+        "names and types that a vendor cannot resolve are not sent",
         arguments: [
             ("www.example.com", RecordType.https), ("www.example.com", .mx),
             ("www.example.com", .txt), ("www.example.com", .ptr),
@@ -170,7 +169,7 @@ struct BeliefTests {
 
     // MARK: - JSON
 
-    @Test("a JSON API gets one call per family, which may be free")
+    @Test("a JSON API gets one call per family")
     @ServiceLoop
     func oneFamily() async throws {
         let harness = try ResolverHarness(.json)
@@ -211,7 +210,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("if a JSON API has only unusable addresses, the fallback is queried")
+    @Test("only unusable addresses from a JSON API: the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
         let harness = try ResolverHarness(.json)

@@ -8,18 +8,16 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Failover: the next server, then the next vendor, then the fallback")
+@Suite("The next server, then the next vendor, then the fallback")
 struct FailoverTests {
-    /// Fault of the first of two servers, and its cost.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var account = Account.tencent
         let fault: Fault
 
-        /// Milliseconds until the second server is called.
+        /// Milliseconds.
         let next: Int
 
-        /// Billed requests.
         let billed: Int
 
         init(_ label: String, _ fault: Fault, of account: Account, next: Int, billed: Int) {
@@ -31,7 +29,6 @@ struct FailoverTests {
         }
     }
 
-    /// Faults without delay, then faults that a timeout detects.
     private static let cases: [Case] =
         Account.allCases.filter { $0 != .json }.flatMap { account in
             [
@@ -80,13 +77,12 @@ struct FailoverTests {
             ]
         } + [Case("another key", .otherKey, of: .sealed, next: 20, billed: 2)]
 
-    @Test("the next server is called after a failure, or after 300 ms", arguments: cases)
+    @Test("the next server is called after a failure or 300 ms", arguments: cases)
     @ServiceLoop
     private func nextServer(_ example: Case) async throws {
         let account = example.account.rawValue
         let harness = try ResolverHarness(example.account)
         harness.faults["\(account) 1"] = example.fault
-        // A vendor with two certificate names first tries the other name.
         let again =
             if case .broken(.tls, _) = example.fault, example.account == .alibaba {
                 "alibaba 1 at 0, "
@@ -106,7 +102,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a slow server that answers first wins; the hedged request is billed")
+    @Test("a slow server that answers first wins; the hedge is billed")
     @ServiceLoop
     func slowWinner() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -147,7 +143,7 @@ struct FailoverTests {
 
     // MARK: - Other vendors
 
-    /// Fault of both servers of the first vendor, time until the second vendor, billed requests.
+    /// Fault of both servers, time until the second vendor, billed requests.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
         ("refused", .broken(.connect("refused")), 0, 0),
         ("a bad certificate", .broken(.tls("expired")), 0, 0),
@@ -155,7 +151,7 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // The vendor has half of 3 s. Unanswered requests may be billed.
+        // Half of 3 s. Unanswered requests may be billed.
         ("silence", .silent(), 1_500, 2),
     ]
 
@@ -224,7 +220,7 @@ struct FailoverTests {
     }
 
     @Test(
-        "a client that joins a query brings it to the vendor if the first client has no calls left"
+        "a query of two clients may use the calls of either client"
     )
     @ServiceLoop
     func joined() async throws {

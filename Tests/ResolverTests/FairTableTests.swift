@@ -37,14 +37,13 @@ struct FairTableTests {
             isFailure: { $0 == "failure" }
         )
 
-        /// Timer that never fires.
         private final class Never: Cancellable {
             func cancel() {}
         }
 
         var count: Int { table.count }
 
-        /// Starts a query; `label` keys its outcome.
+        /// `label` keys the outcome.
         func ask(_ key: String, by client: UInt32, as label: String? = nil) {
             now += .milliseconds(1)
             let end = now + .seconds(60)
@@ -63,7 +62,6 @@ struct FairTableTests {
             }
         }
 
-        /// Starts a query that retains `object`.
         func ask(_ key: String, retaining object: AnyObject) {
             table.join(
                 key,
@@ -173,7 +171,7 @@ struct FairTableTests {
         questions.ask("a1", by: 2, as: "joined")
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
-        // Another client took over the first evicted slot, so a second one was evicted.
+        // The first evicted slot was in use again, so a second one was evicted.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")
@@ -315,12 +313,11 @@ struct FairTableTests {
         }
         end?("answer")
         await turns.reach(370)
-        // At first 64 of each answer, and then 64 in all.
         #expect(turns.notes == [128, 64, 6, 64, 64, 44])
     }
 }
 
-/// Numbers of events in each turn of the service loop that has any.
+/// Events in each iteration of the service loop that has any.
 @ServiceLoop
 final class LoopTurns {
     private(set) var notes: [Int] = []
@@ -335,7 +332,6 @@ final class LoopTurns {
         notes[notes.count - 1] += 1
     }
 
-    /// Waits until `total` events were noted.
     func reach(_ total: Int) async {
         let waiter = Waiter()
         self.waiter = (total, waiter)
@@ -343,7 +339,7 @@ final class LoopTurns {
         _ = await waiter.wait(until: nil)
     }
 
-    /// Ends a turn; the next one ends when the loop runs the queued job.
+    /// The next iteration ends when the loop runs the queued job.
     private func turn() {
         isNew = true
         if let waiter, notes.reduce(0, +) >= waiter.total { return waiter.waiter.resume(.ready) }

@@ -9,7 +9,7 @@ import Upstream
 @testable import Resolver
 
 extension HostsTable {
-    /// Table of lines such as `192.0.2.9 printer.lan printer`.
+    /// Lines such as `192.0.2.9 printer.lan printer`.
     static func of(_ lines: String...) -> HostsTable {
         var table = HostsTable()
         for line in lines {
@@ -21,7 +21,7 @@ extension HostsTable {
     }
 }
 
-@Suite("Names in hosts files and in the settings' records")
+@Suite("Names in hosts files and records")
 struct HostsTests {
     private static let table = HostsTable.of(
         "192.0.2.9 printer.lan printer",
@@ -160,7 +160,6 @@ struct HostsTests {
         #expect(table.addresses(of: "printer.lan")?.map(\.description) == ["192.0.2.1"])
         #expect(table.addresses(of: "b.lan")?.map(\.description) == ["192.0.2.9"])
         #expect(table.pointer("1.2.0.192.in-addr.arpa") == "printer.lan")
-        // The settings give the printer another address.
         #expect(table.pointer("9.2.0.192.in-addr.arpa") == nil)
     }
 

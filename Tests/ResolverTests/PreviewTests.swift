@@ -11,7 +11,6 @@ import Upstream
 
 @Suite("A preview predicts a resolution without side effects")
 struct PreviewTests {
-    /// Resolver with hosts, routes, two vendors and upstreams.
     @ServiceLoop
     private func harness(
         _ answers: AnswerPolicy = AnswerPolicy(),
@@ -39,7 +38,7 @@ struct PreviewTests {
     }
 
     @Test(
-        "the predicted source and price are those of the real query",
+        "source and price are those of the real query",
         arguments: [
             ("www.example.com", RecordType.a), ("www.example.com", .aaaa),
             ("four.example.com", .aaaa), ("none.example.com", .a), ("www.example.com", .mx),
@@ -67,7 +66,6 @@ struct PreviewTests {
         #expect(harness.asked.count == asked && harness.kept(name) == entries)
 
         if let hit = decision.hit {
-            // A worker answers from the cache, without the resolver.
             let message = try #require(try harness.hit(name, type))
             #expect(message.rcode == hit.rcode)
             return
@@ -94,7 +92,6 @@ struct PreviewTests {
     enum Trouble: String, CaseIterable, Sendable {
         case none, paused, bothPaused, suppressed, noFallback
 
-        /// `held`: queried, then removed from the cache. `twice`: cached. `stale`: expired.
         case held, twice, stale
     }
 
@@ -111,10 +108,10 @@ struct PreviewTests {
             #expect(harness.resolver.origins.name(hit.server) == "tencent/192.0.2.11:443")
         }
         _ = try harness.hit("www.example.com")
-        #expect(preview(harness, "www.example.com").hit?.hits == 1, "a client query is a cache hit")
+        #expect(preview(harness, "www.example.com").hit?.hits == 1)
     }
 
-    @Test("a stale entry is served after the client timer or a failure")
+    @Test("a stale entry is served after the timer or a failure")
     @ServiceLoop
     func stale() async throws {
         let harness = try ResolverHarness(.tencent, upstream: nil)
@@ -133,7 +130,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a preview shows a pending query, and no call for a known empty name")
+    @Test("a pending query and an empty name cause no call")
     @ServiceLoop
     func underWay() async throws {
         let harness = try harness()
@@ -147,7 +144,7 @@ struct PreviewTests {
         #expect(other.payee == nil && other.asks && other.plan.asksUpstreams)
     }
 
-    @Test("a preview has the pattern of the route and of the exclusion")
+    @Test("a preview has the patterns of route and exclusion")
     func routes() throws {
         var table = RouteTable()
         func add(_ place: String, _ pattern: RoutePattern, except: [RoutePattern] = []) {

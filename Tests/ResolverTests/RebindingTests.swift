@@ -10,7 +10,6 @@ import Upstream
 
 @Suite("Public names with private addresses (DNS rebinding)")
 struct RebindingTests {
-    /// Upstream with these addresses for every name.
     @ServiceLoop
     private static func upstream(_ addresses: String...) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in

@@ -11,7 +11,6 @@ import Upstream
 
 @Suite("Prefetch: answers in use are refreshed within a budget")
 struct RefreshTests {
-    /// Resolver with cached names of vendor routes.
     @ServiceLoop
     private func harness(
         _ names: Name...,
@@ -69,7 +68,7 @@ struct RefreshTests {
         #expect(harness.resolver.prefetcher.numbers == numbers(started: 1, done: 1))
     }
 
-    @Test("a failed refresh removes nothing, and is not retried")
+    @Test("a failed refresh removes nothing and is not retried")
     @ServiceLoop
     func failed() async throws {
         let harness = try await harness("www.example.com", upstream: nil)
@@ -86,7 +85,7 @@ struct RefreshTests {
         #expect(try await harness.ask("www.example.com").resolution.provenance.isStale)
     }
 
-    @Test("a route without prefetch has no refresh, also not of an earlier answer or a kept name")
+    @Test("a route without prefetch has no refresh")
     @ServiceLoop
     func offForRoute() async throws {
         var freshness = Freshness()
@@ -104,7 +103,6 @@ struct RefreshTests {
             _ = try harness.hit("www.example.com")
             await harness.world.advance(by: .seconds(1))
         }
-        // The request for an answer that was cached before a reload.
         harness.resolver.prefetcher.refresh(
             Query(question: Question(name: "www.example.com", type: .a))
         )
@@ -129,7 +127,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a paused, rate-limited or over-budget vendor gets no refresh calls",
+        "a paused, rate-limited or over-budget vendor gets no refresh",
         arguments: ["paused", "limited", "over budget"]
     )
     @ServiceLoop
@@ -158,7 +156,6 @@ struct RefreshTests {
 
     // MARK: - Always kept
 
-    /// Resolver that keeps these names in the cache.
     @ServiceLoop
     private func harness(keeping names: Name..., budget: Int = 60) throws -> ResolverHarness {
         var freshness = Freshness()
@@ -200,7 +197,7 @@ struct RefreshTests {
         #expect((9...11).contains(calls.count), "one a minute")
     }
 
-    @Test("special names are not resolved as pinned names")
+    @Test("special names are not pinned")
     @ServiceLoop
     func special() async throws {
         for routes in [RouteTable(), everything] {
@@ -214,7 +211,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("hosts and suppressed families cause no upstream queries")
+    @Test("hosts and suppressed families cause no queries")
     @ServiceLoop
     func overridden() async throws {
         var answers = AnswerPolicy()
@@ -258,7 +255,6 @@ struct RefreshTests {
         #expect(harness.askedAt == ["tencent 1 at 0 s"])
     }
 
-    /// Route for every name except special names.
     private var everything: RouteTable {
         var table = RouteTable()
         table.add(

@@ -10,7 +10,6 @@ import Upstream
 
 @Suite("Vendors that refuse calls or must not be called")
 struct RefusalTests {
-    /// Only the second vendor is called.
     private static let second = """
         NOERROR from alibaba/192.0.2.31:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -19,7 +18,6 @@ struct RefusalTests {
         billed: alibaba 1
         """
 
-    /// Only the first vendor is called.
     private static let first = """
         NOERROR from tencent/192.0.2.11:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -28,7 +26,6 @@ struct RefusalTests {
         billed: tencent 1
         """
 
-    /// Only the fallback is queried.
     private static let fallback = """
         NOERROR from upstream/scripted after 10 ms
         answer: A 192.0.2.99 300
@@ -36,7 +33,6 @@ struct RefusalTests {
         kept: A 300
         """
 
-    /// Queries with an empty cache.
     @ServiceLoop
     private func expect(
         _ harness: ResolverHarness,
@@ -56,7 +52,7 @@ struct RefusalTests {
     // MARK: - The account
 
     @Test(
-        "a refused account pauses the vendor for 5 min, then one probe; the next vendor is called",
+        "a refused account pauses the vendor for 5 min, then one probe",
         arguments: [(401, 2), (403, 1)]
     )
     @ServiceLoop
@@ -76,7 +72,6 @@ struct RefusalTests {
             billed: alibaba 1
             """
         )
-        // The confirming probe begins at `end`, and tries both forms.
         await harness.world.advance(by: .milliseconds(end))
         #expect(
             harness.vendors[0].statistics.state
@@ -89,7 +84,6 @@ struct RefusalTests {
         await harness.world.advance(by: .milliseconds(299_999 + 2 * end) - harness.world.elapsed)
         try await expect(harness, Self.second)
 
-        // Queries do not wait for the single probe.
         harness.faults = [:]
         let trial = harness.begin("four.example.com")
         let other = harness.begin("six.example.com", .aaaa)
@@ -126,10 +120,10 @@ struct RefusalTests {
     }
 
     @Test(
-        "a wrong clock is corrected once from the Date of the refusal, and stays corrected",
+        "a wrong clock is corrected once, from the refusal's Date",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
-            // Without TLS, at most 10 min are corrected.
+            // Without TLS, at most 10 min.
             (.sealed, -400), (.sealed, -600),
         ] as [(Account, Int64)]
     )
@@ -149,7 +143,7 @@ struct RefusalTests {
             billed: \(name) 1
             """
         )
-        // The correction holds half a day later.
+        // The correction lasts half a day.
         await harness.world.advance(by: .seconds(40_000))
         try await expect(
             harness,
@@ -187,7 +181,7 @@ struct RefusalTests {
 
     // MARK: - Money and will
 
-    @Test("a spent budget without fallback is SERVFAIL without delay")
+    @Test("a spent budget without fallback: SERVFAIL without delay")
     @ServiceLoop
     func budgetWithoutFallback() async throws {
         let harness = try ResolverHarness(.tencent, fallsBack: false) {
@@ -204,7 +198,7 @@ struct RefusalTests {
         )
     }
 
-    @Test("a budget that only warns permits calls, and counts them")
+    @Test("a budget that only warns permits and counts calls")
     @ServiceLoop
     func budgetWarns() async throws {
         let harness = try ResolverHarness(.tencent) {

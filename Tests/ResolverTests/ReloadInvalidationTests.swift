@@ -11,7 +11,6 @@ import Upstream
 
 @Suite("Cached answers after a change of the settings")
 struct ReloadInvalidationTests {
-    /// Settings of `example.com`.
     @ServiceLoop
     private struct Side {
         var vendors: [String] = []
@@ -25,7 +24,6 @@ struct ReloadInvalidationTests {
         var minimumTTL: UInt32?
     }
 
-    /// Vendors and upstreams of two resolvers.
     @ServiceLoop
     private final class Fixture {
         let world = Simulation()
@@ -138,7 +136,6 @@ struct ReloadInvalidationTests {
             try store("www.example.org", .a, from: "one", origins)
         }
 
-        /// Snapshot with the digests of these settings.
         func snapshot(_ validity: SnapshotValidity?, _ origins: AnswerSourceRegistry) -> [UInt8] {
             var writer = SnapshotWriter(
                 of: cache,
@@ -151,7 +148,6 @@ struct ReloadInvalidationTests {
             return file
         }
 
-        /// Answers that a daemon with these settings restores.
         func restored(_ file: [UInt8], _ side: Side, same: Set<String>) throws -> Set<String> {
             cache.remove(.all, now: world.now)
             let resolver = try resolver(side)
@@ -166,12 +162,12 @@ struct ReloadInvalidationTests {
             return left
         }
 
-        /// Settings of the vendors; those of `same` are unchanged.
+        /// The vendors in `same` are unchanged.
         func vendors(_ same: Set<String> = ["a", "b"]) -> [String: String] {
             Dictionary(uniqueKeysWithValues: ["a", "b"].map { ($0, "\(same.contains($0))") })
         }
 
-        /// Cached answers, as `www.example.com A`.
+        /// As `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -182,7 +178,6 @@ struct ReloadInvalidationTests {
         }
     }
 
-    /// Change of the settings, and the answers that stay.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let old: Side
@@ -190,12 +185,11 @@ struct ReloadInvalidationTests {
         var same: Set<String>?
         let kept: Set<String>
 
-        /// Answers that a restart restores; nil for `kept`.
         var restored: Set<String>?
     }
 
-    /// Answers of vendor `a`, of vendor `b`, of the fallback after `a`, of upstream `one`, and of a
-    /// name without a route.
+    /// Answers of vendors `a` and `b`, of the fallback after `a`, of upstream `one`, and without a
+    /// route.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",
@@ -347,7 +341,7 @@ struct ReloadInvalidationTests {
         ]
     }
 
-    @Test("answers stay if the new settings have the same source for them")
+    @Test("answers stay if their source stays")
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {
@@ -385,7 +379,7 @@ struct ReloadInvalidationTests {
         }
     }
 
-    @Test("a snapshot without digests depends on the current settings only")
+    @Test("a snapshot without digests depends on the current settings")
     @ServiceLoop
     func earlierVersion() throws {
         let fixture = Fixture()
@@ -396,10 +390,9 @@ struct ReloadInvalidationTests {
         #expect(restored == ["mx.example.com MX"])
     }
 
-    /// 192.168.1.7.
     private static let inside = IPv4Address(value: 0xC0A8_0107)
 
-    @Test("a restart without a private route removes its private addresses")
+    @Test("a restart without a private route removes private addresses")
     @ServiceLoop
     func privateRoute() throws {
         let fixture = Fixture()
@@ -446,7 +439,7 @@ struct ReloadInvalidationTests {
         await fixture.world.advance(by: .zero)
         #expect(
             (500..<1_000).contains(fixture.left.count),
-            "after one step other work has a turn"
+            "other work runs after one step"
         )
         await fixture.world.advance(by: .milliseconds(1))
         #expect(fixture.left.isEmpty)
@@ -455,7 +448,7 @@ struct ReloadInvalidationTests {
         #expect(fixture.left == ["late.example.com A"])
     }
 
-    @Test("an answer to an earlier query is cached if the new settings permit it")
+    @Test("an answer to an earlier query may be cached after a reload")
     @ServiceLoop
     func underWay() async throws {
         let world = Simulation()
@@ -481,7 +474,6 @@ struct ReloadInvalidationTests {
             return world.begin { await resolver.resolve(query, deadline: deadline) }
         }
         let early = ask(first)
-        // After two reloads, the final settings decide.
         let second = resolver(two, after: first)
         _ = second.takeOver(from: first, hosts: HostsTable(), sameVendors: [])
         #expect(try await world.value(of: early).rcode == .noError)

@@ -7,7 +7,6 @@ import Testing
 
 @Suite("Records that answer the query (RFC 2181 §5, RFC 2308 §5)")
 struct ResolutionTests {
-    /// Upstream reply and the expected resolution.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var type = RecordType.a
@@ -17,7 +16,6 @@ struct ResolutionTests {
         var authorities: [Record] = []
         var additionals: [Record] = []
 
-        /// Type and name of each answer.
         var expected: [String] = []
         var expectedAuthorities: [String] = []
         var lifetime: UInt32 = 300
@@ -211,7 +209,6 @@ struct ResolutionTests {
         #expect(answer.message.additionals.isEmpty)
         #expect(resolution.lifetime == example.lifetime)
         #expect(resolution.variant == query.variant)
-        // The TTL of the proof limits that of the answer.
         #expect(answer.message.authorities.allSatisfy { $0.ttl <= 300 })
     }
 

@@ -10,12 +10,10 @@ import Upstream
 @testable import Resolver
 
 extension ServiceKey {
-    /// Parameter that only some clients know.
     fileprivate static let unknown = ServiceKey(rawValue: 65_000)
 }
 
 extension Record {
-    /// HTTPS record with these hints.
     fileprivate static func https(
         _ name: Name,
         priority: UInt16 = 1,
@@ -55,7 +53,6 @@ extension Record {
 }
 
 extension ScriptedUpstream {
-    /// Upstream with `records` for HTTPS and SVCB, and fixed addresses.
     fileprivate static func binding(_ records: [Record]) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
             guard let question = message.questions.first else { return }
@@ -287,11 +284,9 @@ struct ServiceBindingFilterTests {
         #expect(signed.resolution.explanation?.code == .synthesized)
         #expect(harness.upstream?.asked == [])
         #expect(try await harness.ask("www.example.com", .https).plain == [Self.bare])
-        // A name without a route needs no change.
         let other = try ResolverHarness(.tencent, upstream: .binding([.https("www.example.org")]))
         let untouched = try await other.ask("www.example.org", .https, dnssecOK: true)
         #expect(untouched.plain == [Self.theirs])
-        // Its target may have a route.
         let leading = try ResolverHarness(
             .tencent,
             upstream: .binding([.https("www.example.org", target: "www.example.com")])
@@ -413,7 +408,6 @@ struct ServiceBindingFilterTests {
 }
 
 extension Answer {
-    /// Answers without quotes.
     fileprivate var plain: [String] { answers.map { $0.replacing("\"", with: "") } }
 }
 

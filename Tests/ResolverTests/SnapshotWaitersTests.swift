@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Queries that arrive while the snapshot is loaded")
 struct SnapshotWaitersTests {
-    /// Resolver with unresponsive sources that loads a snapshot.
+    /// Unresponsive sources, and a snapshot that is loading.
     ///
     /// Its www.example.com expired `age` minus 60 s ago.
     @ServiceLoop
@@ -24,7 +24,6 @@ struct SnapshotWaitersTests {
         return harness
     }
 
-    /// Checks the start of a query's result.
     @ServiceLoop
     private func begins(_ harness: ResolverHarness, _ asked: Asked, _ text: String) async throws
         -> Bool
@@ -52,7 +51,7 @@ struct SnapshotWaitersTests {
         )
     }
 
-    @Test("a stale answer that is loaded earlier is given after 300 ms")
+    @Test("an earlier loaded stale answer is given after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let harness = try await harness()
@@ -108,7 +107,7 @@ struct SnapshotWaitersTests {
         #expect(try await begins(harness, other, "SERVFAIL from httpdnsd after 100 ms"))
     }
 
-    @Test("a slow disk does not delay a client beyond its deadline")
+    @Test("a slow disk delays no client beyond its deadline")
     @ServiceLoop
     func hungDisk() async throws {
         let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
@@ -133,7 +132,7 @@ struct SnapshotWaitersTests {
         #expect(!story.contains("EDE 3"))
     }
 
-    @Test("a client has a limited number of waiting queries, answered in several turns")
+    @Test("waiting queries of a client are limited")
     @ServiceLoop
     func limits() async throws {
         let harness = try await harness()

@@ -126,7 +126,6 @@ struct SpecialNamesTests {
         #expect(harness.origin(answer) == "office/scripted")
         #expect(office.asked.count == 1)
         #expect(harness.upstream?.asked == [])
-        // The zone apex is not below itself.
         #expect(try await harness.ask("local").rcode == .nxDomain)
     }
 

@@ -11,7 +11,6 @@ import Upstream
 
 @Suite("Stale answers after the client timer, within the window")
 struct StaleAnswerTests {
-    /// Resolver with www.example.com, expired 1 s ago.
     @ServiceLoop
     private func harness(
         _ account: Account = .tencent,
@@ -32,7 +31,6 @@ struct StaleAnswerTests {
         return harness
     }
 
-    /// Fault of both servers of a vendor.
     @ServiceLoop
     private func make(_ harness: ResolverHarness, _ fault: Fault?) {
         for account in harness.accounts {
@@ -42,7 +40,7 @@ struct StaleAnswerTests {
 
     // MARK: - When
 
-    @Test("a client that joins gets the stale answer with the first client")
+    @Test("a joining client gets the stale answer with the first one")
     @ServiceLoop
     func together() async throws {
         let harness = try await harness()
@@ -102,7 +100,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("in an outage of 1 h each client is answered, with one call per second")
+    @Test("an outage of 1 h costs one call per second")
     @ServiceLoop
     func outage() async throws {
         let harness = try await harness()
@@ -113,7 +111,7 @@ struct StaleAnswerTests {
             for one in asked {
                 #expect(try await harness.answer(to: one).resolution.provenance.isStale)
             }
-            #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two attempts")
+            #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2)
         }
     }
 
@@ -155,7 +153,7 @@ struct StaleAnswerTests {
         #expect(harness.resolver.singleFlight.merged == 1)
     }
 
-    @Test("a client that stops waiting does not affect the next client")
+    @Test("a client that stops waiting does not affect the next one")
     @ServiceLoop
     func nextOne() async throws {
         let harness = try ResolverHarness(.tencent)

@@ -8,17 +8,16 @@ import Testing
 
 @testable import Resolver
 
-/// Checks invariants after each event of every sequence of up to eight events for one name.
+/// The resolver cannot be copied, so each sequence is played from the start.
 ///
-/// The resolver cannot be copied, so each sequence is played from the start. A sequence ends at a
-/// state that equals an earlier one: same cache, clients, calls in flight and server health. A
-/// server's fault affects only the next call, so no sequence ends with such an event.
+/// A sequence ends at a state that equals an earlier one, or when a server's fault affects only the
+/// next call.
 @Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     private enum Event: CaseIterable {
         case ask
 
-        /// Servers answer in 20 ms, never, or with status 500.
+        /// 20 ms, no reply, or status 500.
         case good, silent, failing
 
         /// The stale answer timer, and the remaining TTL of 60 s.
@@ -27,14 +26,12 @@ struct StaleExplorationTests {
         case network
     }
 
-    /// Query, with the stale answer at that time.
     private struct Client {
         let asked: Asked
         let hadStale: Bool
         var isChecked = false
     }
 
-    /// Resolver with past events.
     @ServiceLoop
     private final class Play {
         let harness: ResolverHarness
@@ -82,7 +79,6 @@ struct StaleExplorationTests {
         }
 
         private func ask() async throws {
-            // A cache hit may cause a refresh.
             if let hit = try harness.hit(question.name) {
                 #expect(hit.rcode == .noError || !hasEverHad)
                 await harness.world.advance(by: .milliseconds(30))
@@ -102,42 +98,35 @@ struct StaleExplorationTests {
             for index in clients.indices {
                 let client = clients[index]
                 let waited = (client.asked.operation.end ?? now) - client.asked.operation.start
-                // No client waits beyond its deadline, or beyond 300 ms with a stale answer.
                 #expect(waited <= ResolverLimits.total + ResolverLimits.grain, "\(path)")
                 if client.hadStale {
                     #expect(waited <= .milliseconds(300) + ResolverLimits.grain, "\(path)")
                 }
                 guard let told = client.asked.operation.value, !client.isChecked else { continue }
                 clients[index].isChecked = true
-                // A client with a stale answer gets no failure.
                 #expect(!client.hadStale || !told.isFailure, "\(path)")
-                // Only stale answers are marked as stale.
                 let saysSo = told.explanation.map {
                     [.staleAnswer, .staleNXDomainAnswer].contains($0.code)
                 }
                 #expect(told.provenance.isStale == (saysSo ?? false), "\(path)")
             }
-            // All clients share one call.
             for vendor in harness.vendors {
                 let statistics = vendor.statistics
                 #expect(statistics.inFlight + statistics.queued <= 1, "\(path)")
             }
-            // A refresh ends in time, and one is in flight.
             let refreshes = harness.resolver.prefetcher.numbers
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
-            // A known answer stays for a day.
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// State that determines the future, without the servers' faults.
+        /// State that determines the future, without faults.
         var look: String {
             let now = harness.world.now
             let waiting = clients.filter { $0.asked.operation.value == nil }
                 .map { "\(Self.age(now - $0.asked.operation.start)) \($0.hadStale)" }
             let vendor = harness.vendors[0].statistics
             let servers = vendor.servers.map { "\($0.isCurrent) \($0.failuresInRow)" }
-            // The time since expiry has no effect.
             let held = stale.map { "\($0.isHeld) \($0.expiredFor == nil)" } ?? "-"
             let calls = harness.world.sent.suffix(2).map { harness.world.elapsed - $0.at }
                 .filter { $0 < .milliseconds(4_900) }.map(Self.age)
@@ -146,7 +135,7 @@ struct StaleExplorationTests {
                 + "\(vendor.inFlight) \(servers) \(calls) \(hasEverHad)"
         }
 
-        /// Time in tenths of a second.
+        /// Tenths of a second.
         private static func age(_ time: Duration) -> Int { time.milliseconds / 100 }
     }
 
@@ -181,7 +170,6 @@ struct StaleExplorationTests {
         #expect(known.count > 150, "of \(played)")
     }
 
-    /// Plays a sequence, then ends all work before the release of the resolver.
     @ServiceLoop
     private func look(after path: [Event]) async throws -> String {
         let play = try Play()

@@ -10,7 +10,6 @@ import Upstream
 
 @Suite("A client is answered within 5 s, which the sources divide")
 struct TimeTests {
-    /// Stops the replies of all servers.
     @ServiceLoop
     private func silence(_ harness: ResolverHarness, onOldConnection isOld: Bool = false) {
         for account in harness.accounts {
@@ -22,7 +21,7 @@ struct TimeTests {
 
     // MARK: - Shares
 
-    @Test("an unresponsive vendor has the timeout of each server")
+    @Test("an unresponsive vendor uses the timeout of each server")
     @ServiceLoop
     func oneVendor() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -82,7 +81,7 @@ struct TimeTests {
 
     // The TXT query detects forwarding loops, another cause of missing replies.
 
-    @Test("all servers unreachable: SERVFAIL without delay, with the reason")
+    @Test("all servers unreachable: SERVFAIL without delay")
     @ServiceLoop
     func noNetwork() async throws {
         let harness = try ResolverHarness(
@@ -109,7 +108,7 @@ struct TimeTests {
     }
 
     @Test(
-        "whatever fails, the answer is in time and is not a denial",
+        "whatever fails, the answer is in time and is no denial",
         arguments: 0..<8
     )
     @ServiceLoop
@@ -147,7 +146,7 @@ struct TimeTests {
     }
 }
 
-/// Reproducible random numbers (SplitMix64).
+/// SplitMix64.
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

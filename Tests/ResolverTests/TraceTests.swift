@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Traces have every step of a resolution, without secrets")
 struct TraceTests {
-    /// Trace without the cache: `why name after .. took ..: result`, then notes.
+    /// `why name after .. took ..: result`, then notes.
     @ServiceLoop
     private func story(_ harness: ResolverHarness, _ name: Name) async throws -> String {
         let trace = Trace()
@@ -46,7 +46,7 @@ struct TraceTests {
         )
     }
 
-    @Test("the next server follows a failure or timeout, then upstreams")
+    @Test("the next server follows a failure, then upstreams")
     @ServiceLoop
     func failures() async throws {
         let harness = try ResolverHarness(.tencent)
@@ -108,7 +108,7 @@ struct TraceTests {
         #expect(parameters.count > 1 && parameters.allSatisfy { $0.hasSuffix("=…") }, "\(request)")
     }
 
-    @Test("attempts and notes are limited, and the excess counted")
+    @Test("attempts and notes are limited")
     @ServiceLoop
     func bounded() {
         let (trace, now) = (Trace(), Clock.now)

@@ -29,7 +29,6 @@ struct UpstreamStageTests {
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.isFailure)
         #expect(answer.resolution.explanation == Explanation(code: code, text: text))
-        // A refusing upstream is not retried.
         #expect(upstream.asked.count == (error == .declined(.servFail) ? 1 : 2))
         let entries = harness.cache.entries(
             named: "www.example.org",
@@ -89,7 +88,6 @@ struct UpstreamStageTests {
     @ServiceLoop
     func `an answer that exceeds a message is a failure`() async throws {
         let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
-            // Only with compression pointers to long names.
             let octets = [UInt8](repeating: 1, count: 40_000)
             message.answers = [1, 2].map { first in
                 .other("www.example.org", RecordType(rawValue: 65_280), [first] + octets)
@@ -116,8 +114,6 @@ struct UpstreamStageTests {
 
     // MARK: - Aliases
 
-    /// Upstream with an alias for `www.example.org`, other `records`, and after 1 s the target's
-    /// address.
     @ServiceLoop
     private static func alias(with records: [Record]) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
@@ -131,7 +127,6 @@ struct UpstreamStageTests {
     @Test
     @ServiceLoop
     func `only the chain of a reply is kept while its target is queried`() async throws {
-        // Other owners and types, further aliases, and signatures without DO.
         let junk = (0..<100).flatMap { number -> [Record] in
             let octets = [UInt8](repeating: UInt8(number), count: 100)
             return [

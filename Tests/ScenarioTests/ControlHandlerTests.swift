@@ -14,7 +14,7 @@ struct ControlHandlerTests {
         try ScenarioHarness(try Files.scenario("cache-hits-cost-no-call.rpl"))
     }
 
-    @Test("a check of a text does not describe the content of a secret's file")
+    @Test("a check does not describe the content of a secret's file")
     @ServiceLoop
     func hiddenSecret() async throws {
         let folder = try TemporaryFolder()
@@ -33,7 +33,7 @@ struct ControlHandlerTests {
         #expect(problem.message == "the secret is not valid")
     }
 
-    @Test("status reads resolv.conf beside the service loop")
+    @Test("status reads resolv.conf on another thread")
     @ServiceLoop
     func resolvConf() async throws {
         let harness = try harness()
@@ -43,7 +43,6 @@ struct ControlHandlerTests {
             isOnLoop.withLock { $0.append(LoopExecutor.shared.isCurrent) }
             return ResolvConf(pointsHere: true, nameservers: ["192.0.2.1"])
         }
-        // Calls run as tasks of the service loop.
         let status = try await ServiceLoop.throwingTask { try await handler.status() }.value
         #expect(status.resolvConf.nameservers == ["192.0.2.1"])
         #expect(isOnLoop.withLock(\.self) == [false])

@@ -2,11 +2,10 @@
 import Foundation
 import Testing
 
-/// Files of this suite, read from the source tree.
 enum Files {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
-    /// Directory of the secrets that settings name as `{credential: …}`; the values of `Account`.
+    /// Secrets that settings name as `{credential: …}`; the values of `Account`.
     static let credentials = folder.appending(path: "Credentials").path
 
     static let scenarios: [String] = {

@@ -4,7 +4,6 @@ import Foundation
 import Net
 import Testing
 
-/// A scenario with one wrong expectation, and the step that must fail.
 private struct Mutant {
     var scenario: Scenario
     var step: Scenario.Step
@@ -13,7 +12,6 @@ private struct Mutant {
 
 @Suite("A scenario with a wrong expectation fails at the right line")
 struct MutationTests {
-    /// Returns the error of playing a scenario; nil if it passes.
     private static func fault(_ scenario: Scenario) async -> ScenarioError? {
         let task = ServiceLoop.throwingTask { try await Player.play(scenario) }
         do {
@@ -26,7 +24,7 @@ struct MutationTests {
 
     private static let sample = "vendor-call-answers-both-families.rpl"
 
-    @Test("a failure reports line, step, virtual time, expected and actual value")
+    @Test("a failure reports line, step, time, expected and actual value")
     func report() async throws {
         var scenario = try Files.scenario(Self.sample)
         let index = try #require(
@@ -54,7 +52,7 @@ struct MutationTests {
         #expect(fault.description.contains("nothing checks the answer to this query"))
     }
 
-    @Test("a query to a server without a range is an error, not a timeout")
+    @Test("a query to a server without a range is an error")
     func unplayed() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.ranges = []
@@ -77,7 +75,7 @@ struct MutationTests {
     @Test("every changed check of every scenario fails", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
-        // `ScenarioTests` reports scenarios that fail without a change.
+        // `ScenarioTests` reports such scenarios.
         guard await Self.fault(scenario) == nil else { return }
         for mutant in Self.mutants(of: scenario) {
             let fault = await Self.fault(mutant.scenario)
@@ -88,7 +86,6 @@ struct MutationTests {
         }
     }
 
-    /// Returns one mutant for each value that a check of the scenario compares.
     private static func mutants(of scenario: Scenario) -> [Mutant] {
         scenario.steps.indices.flatMap { index in
             changes(scenario.steps[index].action).map { change, action in

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Scenario reader: results, and errors with line numbers")
 struct ReaderTests {
-    /// Returns a small valid scenario with `line` as its 12th line.
     private static func text(_ line: String) -> String {
         """
         ; A promise to users,
@@ -38,7 +37,7 @@ struct ReaderTests {
         }
     }
 
-    @Test("overview, settings, title, ranges and steps are read with their lines")
+    @Test("all parts are read with their lines")
     func whole() throws {
         let scenario = try ScenarioReader.read(Self.text("REPLY RD"), file: "f.rpl")
         #expect(scenario.overview == ["A promise to users,", "in two lines."])
@@ -47,7 +46,6 @@ struct ReaderTests {
         #expect(scenario.ranges.map(\.peer) == [.upstream("192.0.2.53")])
         #expect(scenario.steps.map(\.number) == [1, 2])
         #expect(scenario.steps.map(\.place.line) == [10, 16])
-        // The settings keep their line numbers, so that errors in them have the right line.
         #expect(scenario.settings.split(separator: "\n").count == 2)
         #expect(scenario.settings.hasPrefix("\n\nupstreams:"))
     }

@@ -3,7 +3,7 @@ import HTTPDNS
 package import Net
 
 extension Account {
-    /// Step of the server for a request.
+    /// Reaction of the server to a request.
     package func step(
         to request: HTTPRequest,
         _ zone: [String: Known],
@@ -34,7 +34,6 @@ extension Account {
         return try judged(request, zone, at: wallSeconds)
     }
 
-    /// Answer, or 403 with the server's time.
     private func judged(
         _ request: HTTPRequest,
         _ zone: [String: Known],
@@ -49,7 +48,6 @@ extension Account {
         return .reply(reply)
     }
 
-    /// `Date` header for two days of a test.
     private static func date(_ wallSeconds: Int64) -> String {
         let midnight: Int64 = 1_699_920_000
         let (day, second) = (wallSeconds - midnight).quotientAndRemainder(dividingBy: 86_400)

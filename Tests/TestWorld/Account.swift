@@ -2,7 +2,7 @@
 package import HTTPDNS
 package import Net
 
-/// Addresses and TTLs of a registered name.
+/// Addresses and TTLs of a name.
 package struct Known: Sendable {
     package var v4: [String]
     package var v6: [String]
@@ -31,27 +31,24 @@ package enum Fault: Sendable {
 
     case broken(HTTPError, after: Duration = .zero)
 
-    /// Status instead of an answer.
     case status(Int, retryAfter: String? = nil)
 
-    /// Other body.
     case says(String)
 
-    /// Encrypted with a wrong key.
     case otherKey
 
-    /// Answer for another name.
     case otherName
 
     /// 401 for names without expiry.
     case wantsExpiry
 
-    /// The server's clock is ahead; other signing times are refused.
+    /// Other signing times are refused.
     case ahead(seconds: Int64)
 }
 
-/// Vendor account with the real codec and emulated servers: 192.0.2.11 and following for the first
-/// kind, .21 and following for the second.
+/// Vendor account with the real codec.
+///
+/// Its servers are 192.0.2.11 and following for the first kind, .21 and following for the second.
 package enum Account: String, Sendable, CaseIterable {
     /// HTTPS with a token.
     case tencent
@@ -107,7 +104,6 @@ extension Account {
         ) { first, _ in first }
     }
 
-    /// Names, with the expiry if any.
     func question(
         of request: HTTPRequest
     ) throws -> (names: [String], expiry: Int64?) {
@@ -131,7 +127,6 @@ extension Account {
         try question(of: request).names
     }
 
-    /// True for a signature that is valid at that time.
     func accepts(_ request: HTTPRequest, at wallSeconds: Int64) throws -> Bool {
         if let expiry = try question(of: request).expiry {
             guard (wallSeconds...wallSeconds + 900).contains(expiry) else { return false }
@@ -150,7 +145,7 @@ extension Account {
 }
 
 extension Account {
-    /// Requested names as text, with the type for one family.
+    /// Requested names, with the type for one family.
     package func summary(of request: HTTPRequest) throws -> String {
         let names = try names(in: request).joined(separator: ",")
         guard self == .json else { return names }

@@ -16,7 +16,7 @@ package final class DatagramClient: DatagramReceiving {
 
     package var localAddress: SocketAddress? { socket?.localAddress }
 
-    /// True if a datagram that no call of `receive` has returned has arrived.
+    /// True if a datagram has arrived that no call of `receive` has returned.
     package var hasReceived: Bool { !datagrams.isEmpty }
 
     package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }

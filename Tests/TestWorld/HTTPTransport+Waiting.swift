@@ -2,7 +2,7 @@
 package import Net
 
 extension HTTPTransport {
-    /// Waits for the reply; the end of the task cancels the request.
+    /// The end of the task cancels the request.
     @ServiceLoop
     package func send(
         _ request: HTTPRequest,

@@ -3,7 +3,7 @@ package import Control
 
 /// Replies with every field set.
 package enum Samples {
-    /// Snapshot on a full disk.
+    /// A full disk.
     package static var snapshot: SnapshotStatus {
         var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
         snapshot.ageSeconds = 200
@@ -84,7 +84,7 @@ package enum Samples {
         return status
     }
 
-    /// Upstream with servers that are up, backing off, and in a loop.
+    /// Servers that are up, backing off, and in a loop.
     package static var dot: UpstreamStatus {
         let url = "tls://dns.example"
         var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)
@@ -224,7 +224,7 @@ package enum Samples {
         ])
     }
 
-    /// Name with two families, one from the vendor.
+    /// Two families, one from the vendor.
     package static let resolved = ResolveReply(results: [
         Resolved(
             name: "www.example.com.",
@@ -246,7 +246,7 @@ package enum Samples {
         ),
     ])
 
-    /// Cached entries with records.
+    /// With records.
     package static var dump: DumpReply {
         var entries = lookup.entries
         entries[0].records = ["192.0.2.10", "192.0.2.11"].map { "www.example.com. 18 IN A \($0)" }
@@ -254,7 +254,7 @@ package enum Samples {
         return DumpReply(entries: entries, total: 2)
     }
 
-    /// Live resolution with all fields of an attempt.
+    /// All fields of an attempt.
     package static var explained: ExplainReply {
         var reply = ExplainReply(name: "www.example.com.", type: "A")
         reply.steps = [
@@ -314,7 +314,7 @@ package enum Samples {
         return reply
     }
 
-    /// Queries for `watch` and `top slow`.
+    /// For `watch` and `top slow`.
     package static let events = [
         QueryEvent(
             timeMs: 1_790_000_000_123,

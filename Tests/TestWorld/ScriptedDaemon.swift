@@ -5,14 +5,14 @@ package import Glibc
 
 /// Unix socket with scripted replies, for one connection at a time.
 ///
-/// The test must call `stop()`: the program may run longer than the last use of this object.
+/// The test must call `stop()`: the program may outlive the last use of this object.
 package struct ScriptedDaemon: Sendable {
     /// Reaction to a call.
     package enum Answer: Sendable {
         case results(any Encodable & Sendable)
         case error(MethodError)
         case octets([UInt8])
-        /// Send these octets and close.
+        /// Octets before the close.
         case last([UInt8])
         case close
     }
@@ -158,7 +158,6 @@ private func runAndWait(_ program: String, _ arguments: [String]) throws -> Prog
     process.standardOutput = output
     process.standardError = errors
     try process.run()
-    // Standard error fits into a pipe, so it is read last.
     let written = output.fileHandleForReading.readDataToEndOfFile()
     let complained = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()

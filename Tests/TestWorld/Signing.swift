@@ -10,7 +10,6 @@ package struct FixtureError: Error, CustomStringConvertible {
     }
 }
 
-/// Hexadecimal text, independent of the tested code.
 enum Hexadecimals {
     static func text(of octets: [UInt8]) -> String {
         octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -27,7 +26,7 @@ enum Hexadecimals {
     }
 }
 
-/// HMAC for signatures (RFC 2104).
+/// RFC 2104.
 enum HMAC {
     static func sha256(key: [UInt8], _ text: String) throws -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)

@@ -3,8 +3,8 @@ package import Net
 
 /// Simulated network and clock.
 ///
-/// The time stands still while code can run, then jumps to the next event. Tests are therefore fast
-/// and deterministic. All code runs on the service loop.
+/// The time stands still while code can run, then jumps to the next event. All code runs on the
+/// service loop.
 @ServiceLoop
 package final class Simulation: HTTPTransport {
     /// Reaction of a server.
@@ -14,7 +14,7 @@ package final class Simulation: HTTPTransport {
 
         case fail(HTTPError, after: Duration = .zero)
 
-        /// With `whileConnecting` no connection is made, so the request is not sent.
+        /// With `whileConnecting` the request is not sent.
         case silence(reused: Bool = false, whileConnecting: Bool = false)
     }
 
@@ -34,7 +34,6 @@ package final class Simulation: HTTPTransport {
         let wake: @ServiceLoop (Bool) -> Void
     }
 
-    /// Timer or request.
     private final class Timer: RequestHandle {
         private let world: Simulation
         private let number: Int
@@ -49,7 +48,7 @@ package final class Simulation: HTTPTransport {
         func cancel() { world.wake(number, false) }
     }
 
-    /// A day ahead of the system clock, so that instants of the two clocks differ.
+    /// A day ahead of the system clock, so that instants of the two differ.
     package let start: Instant
 
     package private(set) var now: Instant
@@ -57,22 +56,21 @@ package final class Simulation: HTTPTransport {
     /// Seconds since 1970 at the start: Tue, 14 Nov 2023 22:13:20 GMT.
     package nonisolated static let wall: Int64 = 1_700_000_000
 
-    /// Requests sent, and requests cancelled by their sender.
+    /// Requests sent, and those cancelled by their sender.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 
-    /// Behaviour of the servers, which may change.
+    /// Reactions of the servers.
     package var script: (HTTPRequest) -> Step = { _ in .silence() }
 
     private var sleepers: [Int: Sleeper] = [:]
 
-    /// Number of times that all connections were dropped.
     private var drops = 0
 
     /// Sleepers that are requests.
     private var replies: Set<Int> = []
 
-    /// Events so far; constant in an idle world.
+    /// Events so far.
     private var activity = 0
 
     package nonisolated init() {
@@ -91,7 +89,7 @@ package final class Simulation: HTTPTransport {
     /// Since the start.
     package var elapsed: Duration { now - start }
 
-    /// Seconds since 1970.
+    /// Since 1970.
     package var wallSeconds: Int64 { Self.wall + elapsed.components.seconds }
 
     /// Clocks of the tested code.
@@ -150,7 +148,6 @@ package final class Simulation: HTTPTransport {
 }
 
 extension Simulation.Step {
-    /// True if the server receives the request.
     fileprivate var isSent: Bool {
         switch self {
         case .silence(_, whileConnecting: true): false
@@ -195,7 +192,6 @@ extension Simulation {
         sleepers.removeValue(forKey: number)?.wake(isDone)
     }
 
-    /// Runs all code without advancing the time.
     private func settle() async {
         var quiet = 0
         while quiet < 40 {
@@ -213,7 +209,6 @@ extension Simulation {
         await ServiceLoop.task { [self] in
             await settle()
             while !isDone() {
-                // Replies and timeouts precede timers of the same instant.
                 let next = sleepers.min { first, second in
                     (first.value.end, first.value.isTimer ? 1 : 0, first.key)
                         < (second.value.end, second.value.isTimer ? 1 : 0, second.key)

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Controlled clock that reports when a timer is set.
 @ServiceLoop
 package final class TestClock {
     package private(set) var now: Instant
     package var wallSeconds: Int64 = 1_700_000_000
     private var timers: [Timer] = []
 
-    /// Test that waits for a timer.
     private var observer: CheckedContinuation<Void, Never>?
 
     private final class Timer: Cancellable {

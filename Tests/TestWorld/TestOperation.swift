@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Asynchronous operation of a test.
 @ServiceLoop
 package final class TestOperation<Value: Sendable> {
     /// Nil while the operation runs.
     package fileprivate(set) var value: Value?
 
-    /// Start and end.
     package let start: Instant
     package fileprivate(set) var end: Instant?
 

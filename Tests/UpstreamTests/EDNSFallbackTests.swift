@@ -10,7 +10,6 @@ import Testing
 struct EDNSFallbackTests {
     private let harness = UpstreamHarness()
 
-    /// Transport to a simulated server.
     private final class Played: UpstreamTransport {
         let isProtected = false
         let validates = false

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Upstream
 
-/// Scripted HTTP transport without delay.
 @ServiceLoop
 private final class ScriptedTransport: HTTPTransport {
     private(set) var sent: [HTTPRequest] = []
@@ -39,7 +38,6 @@ private final class ScriptedTransport: HTTPTransport {
 
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")
 struct HTTPSTransportTests {
-    /// Valid reply, modified by `change`.
     private static func answer(
         _ request: HTTPRequest,
         age: String? = nil,
@@ -53,7 +51,6 @@ struct HTTPSTransportTests {
         return answer
     }
 
-    /// Queries `www.example.com`.
     @ServiceLoop
     private func ask(
         _ transport: ScriptedTransport,

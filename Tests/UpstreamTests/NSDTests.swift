@@ -6,12 +6,10 @@ import Testing
 
 @testable import Upstream
 
-/// Independent authoritative server with a zone.
 private final class NSD: Sendable {
     static let path = "/usr/sbin/nsd"
     static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
 
-    /// True if the test must not be skipped without NSD.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
     let address: SocketAddress
@@ -32,7 +30,6 @@ private final class NSD: Sendable {
         """
         + (0..<80).map { "big IN TXT \"\($0) \(String(repeating: "x", count: 60))\"\n" }.joined()
 
-    /// Starts NSD, and waits for its log line.
     init(port: UInt16) throws {
         directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("nsd-" + UUID().uuidString)
@@ -72,7 +69,7 @@ private final class NSD: Sendable {
         }
     }
 
-    /// Starts a program without blocked signals: NSD needs SIGCHLD.
+    /// Without blocked signals: NSD needs SIGCHLD.
     private static func spawn(_ arguments: [String], errors: Int32) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -109,7 +106,7 @@ private final class NSD: Sendable {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var failure: (any Error)?
         for _ in 0..<5 {
-            // Another process may take the port first, so there are five tries.
+            // Another process may take the port first.
             let port = try DatagramListener(binding: any, shared: false).address.port
             do { return try NSD(port: port) } catch { failure = error }
         }

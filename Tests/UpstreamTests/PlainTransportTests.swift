@@ -27,7 +27,6 @@ struct PlainTransportTests {
         checkingDisabled: false
     )
 
-    /// Sends one query to a scripted server.
     @ServiceLoop
     private static func ask(
         _ script: @escaping ScriptedServer.Datagrams,
@@ -130,11 +129,10 @@ struct PlainTransportTests {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var address = any
         do {
-            // The released listener closes the port.
             address = try DatagramListener(binding: any, shared: false).address
         }
         let upstream = Self.upstream(address, timeout: .seconds(60))
-        // Without the ICMP message the test reaches its time limit.
+        // Without ICMP the test reaches its time limit.
         let result = await Self.result(upstream, within: .seconds(120))
         guard case .failure(.unreachable(let why)) = result else {
             Issue.record("\(result)")
@@ -195,7 +193,6 @@ struct PlainTransportTests {
                     reply(to: query) { message in
                         message.answers += message.answers
                         if index == 1 {
-                            // Over TCP, this server does not preserve case either.
                             message.questions[0].name = message.questions[0].name.respelt
                         }
                     }
@@ -291,7 +288,6 @@ struct PlainTransportTests {
         #expect(upstream.numbers.successes == 1)
     }
 
-    /// Thread-safe counter.
     private final class Rounds: Sendable {
         private let round = Atomic(0)
         func next() -> Int { round.add(1, ordering: .relaxed).oldValue }

@@ -4,13 +4,13 @@ import Net
 import Synchronization
 import Testing
 
-/// Scripted DNS server on loopback.
+/// DNS server on loopback.
 @ServiceLoop
 final class ScriptedServer {
-    /// Datagrams for a query; empty for no reply.
+    /// Empty for no reply.
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
-    /// Octets for a query over TCP, with lengths; then the server closes.
+    /// With lengths; then the server closes.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
     let address: SocketAddress
@@ -21,7 +21,6 @@ final class ScriptedServer {
     private let isStopping = Flag()
     private let accepted = Count()
 
-    /// TCP connections.
     var connections: Int { accepted.value.load(ordering: .relaxed) }
 
     /// Without `stream` the TCP port is closed.
@@ -53,7 +52,6 @@ final class ScriptedServer {
         stream?.close()
     }
 
-    /// Binds a UDP socket, and a TCP socket if needed, to one port.
     private static func bind(both: Bool) throws -> (DatagramListener, StreamListener?) {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         while true {
@@ -83,7 +81,7 @@ final class ScriptedServer {
                         guard !more.isEmpty else { return }
                         octets += more
                     }
-                    // Single octets test partial reads.
+                    // Partial reads.
                     for octet in script(Array(octets[2...])) {
                         try await client.write([octet], deadline: patience)
                     }
@@ -103,7 +101,6 @@ final class ScriptedServer {
 
 // MARK: - Replies
 
-/// Correct reply, modified by `change`.
 func reply(
     to query: [UInt8],
     _ change: (inout Message) -> Void = { _ in }
@@ -121,13 +118,11 @@ func reply(
     return message.encoded()
 }
 
-/// Message with its length prefix.
 func framed(_ message: [UInt8]) -> [UInt8] {
     [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
 }
 
 extension Name {
-    /// Name with another case of its first letter.
     var respelt: Name {
         var octets = octets
         octets[1] ^= 0x20
@@ -135,7 +130,6 @@ extension Name {
     }
 }
 
-/// Name literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -146,7 +140,7 @@ extension Name: ExpressibleByStringLiteral {
     }
 }
 
-/// Reproducible random numbers (SplitMix64).
+/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -3,7 +3,6 @@ import DNSWire
 import Net
 import Testing
 
-/// DNS server over TCP with a script per connection.
 @ServiceLoop
 final class StreamServer {
     @ServiceLoop
@@ -17,7 +16,6 @@ final class StreamServer {
             self.stream = stream
         }
 
-        /// Next query; nil after the client's close.
         func next() async -> [UInt8]? {
             while true {
                 if inbox.count >= 2 {
@@ -33,7 +31,7 @@ final class StreamServer {
             }
         }
 
-        /// Writes octets without length prefix.
+        /// Without length prefix.
         func write(_ octets: [UInt8]) async {
             try? await stream.write(octets, deadline: Clock.now + .seconds(300))
         }
@@ -44,7 +42,6 @@ final class StreamServer {
     let address: SocketAddress
     private let listener: StreamListener
 
-    /// Connections so far.
     private(set) var connections = 0
 
     init(_ script: @escaping @Sendable @ServiceLoop (Client) async -> Void) throws {

@@ -7,7 +7,6 @@ import Testing
 
 @Suite("An upstream on one connection", .timeLimit(.minutes(15)))
 struct StreamTransportTests {
-    /// Upstream over TCP.
     @ServiceLoop
     private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> Forwarder {
         upstream(server.address, clocks)
@@ -24,7 +23,6 @@ struct StreamTransportTests {
         )
     }
 
-    /// Controlled clock with real timers.
     @ServiceLoop
     private final class ServerSelectionClock {
         var now = Clock.now
@@ -38,7 +36,6 @@ struct StreamTransportTests {
         }
     }
 
-    /// Sends concurrent queries.
     @ServiceLoop
     private func ask(
         _ upstream: Forwarder,
@@ -76,7 +73,7 @@ struct StreamTransportTests {
                 guard queries.count == 50 else { continue }
                 #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
                 for query in queries.shuffled() {
-                    // Single octets test partial reads.
+                    // Partial reads.
                     for octet in framed(reply(to: query)) { await client.write([octet]) }
                 }
                 queries = []
@@ -129,7 +126,7 @@ struct StreamTransportTests {
     @Test
     @ServiceLoop
     func `a port without a listener is reported immediately`() async throws {
-        // The port of a connected client has no listener, and no other process can bind it.
+        // A connected client's port has no listener, and no other process can bind it.
         let server = try StreamServer { _ in }
         defer { server.stop() }
         let client = try await StreamConnection.connect(to: server.address, deadline: nil)
@@ -159,7 +156,6 @@ struct StreamTransportTests {
         }
         defer { server.stop() }
         let upstream = upstream(server, clock.clocks)
-        // A busy machine may lose more queries.
         var lost = 0
         while await ask(upstream, ["www.example.com"], within: .milliseconds(300))
             != [.success("www.example.com")]

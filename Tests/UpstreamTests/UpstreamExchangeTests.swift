@@ -89,7 +89,6 @@ struct UpstreamExchangeTests {
         }
         #expect(ids.count > 380)
         #expect(spellings.count > 350)
-        // 13 letters in 400 queries, half of them upper case.
         #expect(abs(upper - 2_600) < 200)
     }
 
@@ -204,7 +203,6 @@ struct UpstreamExchangeTests {
         let exchange = Self.exchange()
         let right = reply(to: exchange.message)
         for _ in 0..<5_000 {
-            // All bits except those of the flags (octets 2 and 3).
             var octets = right
             let place = Int.random(in: 0..<33, using: &random)
             guard ![2, 3].contains(place) else { continue }

@@ -109,7 +109,6 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked() == "one@0 two@400")
         #expect(harness.elapsed == 450)
-        // A late answer is a measurement.
         await harness.advance(by: .seconds(1))
         #expect(group.health.health(of: one).latency == .milliseconds(600))
         #expect(group.health.health(of: one).isFit)
@@ -151,7 +150,6 @@ struct UpstreamGroupTests {
         let one = ScriptedUpstream("one", in: harness, isProtected: true) { _ in .answer(430) }
         let group = harness.group(one)
         #expect(group.health.health(of: one).patience == .milliseconds(400))
-        // Query and probe outlast the delay, so the server is measured.
         _ = try await harness.ask(group)
         await harness.advance(by: .seconds(2))
         #expect(harness.takeChecked() == "one@400 one@830 one@1260")
@@ -208,7 +206,6 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group, within: .milliseconds(1_800)) == .success("isp"))
         #expect(harness.takeAsked() == "doh@0 dot@400 isp@1333")
         #expect(harness.takeChecked() == "doh@400 dot@800")
-        // A server gets two thirds of the remaining time.
         #expect(doh.waits == [1_200])
         #expect(dot.waits == [933])
     }
@@ -373,7 +370,6 @@ struct UpstreamGroupTests {
             await harness.advance(by: UpstreamLimits.probeSpacing)
         }
         #expect(!group.health.health(of: doh).isFit)
-        // Without answers to probes the server is down.
         doh.script = { _ in .silence }
         await harness.advance(by: .seconds(10))
         #expect(try await harness.ask(group) == .failure(.timedOut))
@@ -389,7 +385,6 @@ struct UpstreamGroupTests {
     {
         let one = ScriptedUpstream("one", in: harness) { _ in .answer(300) }
         let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(20) })
-        // Probes measure the unknown latency.
         for _ in 0..<3 {
             #expect(try await harness.ask(group) == .success("one"))
             await harness.advance(by: .seconds(1))
@@ -398,7 +393,6 @@ struct UpstreamGroupTests {
         #expect(harness.takeChecked() == "one@1300 one@1600 two@2600 two@2620")
         for _ in 0..<5 { #expect(try await harness.ask(group) == .success("two")) }
         #expect(harness.takeAsked().contains("one") == false)
-        // Another measurement each minute.
         one.script = { _ in .answer(10) }
         for _ in 0..<30 {
             await harness.advance(by: .seconds(61))

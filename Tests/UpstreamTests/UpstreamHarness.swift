@@ -11,21 +11,17 @@ import Testing
 final class UpstreamHarness {
     let world = Simulation()
 
-    /// Server and milliseconds of each query: `one@0`, `two@400`.
+    /// `one@0`, `two@400`: server and milliseconds.
     private(set) var asked: [String] = []
 
-    /// Loop probes.
     private(set) var probed: [String] = []
 
-    /// Health probes.
     private(set) var checked: [String] = []
 
     nonisolated init() {}
 
-    /// Milliseconds.
     var elapsed: Int { world.elapsed.milliseconds }
 
-    /// Group with its own health table.
     func group(_ members: any Forwarding...) -> UpstreamGroup {
         UpstreamGroup(members, health: HealthTable(clocks: world.clocks))
     }
@@ -41,13 +37,13 @@ final class UpstreamHarness {
         }
     }
 
-    /// Queries since the last call.
+    /// Since the last call.
     func takeAsked() -> String {
         defer { asked = [] }
         return asked.joined(separator: " ")
     }
 
-    /// Health probes since the last call.
+    /// Since the last call.
     func takeChecked() -> String {
         defer { checked = [] }
         return checked.joined(separator: " ")
@@ -61,7 +57,6 @@ final class UpstreamHarness {
         checkingDisabled: false
     )
 
-    /// Sends a query, and advances the time until its end.
     func ask(
         _ group: UpstreamGroup,
         within time: Duration = .milliseconds(4_800)
@@ -79,13 +74,11 @@ final class UpstreamHarness {
     }
 }
 
-/// Upstream in the virtual time of a ``UpstreamHarness``.
 final class ScriptedUpstream: Forwarding {
     enum Step: Sendable {
         /// After milliseconds, possibly past the deadline.
         case answer(Int)
 
-        /// After milliseconds.
         case fail(UpstreamError, Int = 0)
 
         case silence
@@ -100,20 +93,20 @@ final class ScriptedUpstream: Forwarding {
     var numbers = UpstreamNumbers()
     var forgeries: UInt64 = 0
 
-    /// Reaction by query number; may change.
+    /// Reaction by query number.
     var script: (Int) -> Step
 
     /// Reaction to probes; nil: as to the next query.
     var own: Step?
 
-    /// Milliseconds until the deadline of each query.
+    /// Milliseconds until each deadline.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
     private(set) var resets = 0
     private(set) var questions: [Question] = []
     private let harness: UpstreamHarness
 
-    /// `script` gets the query number from 0.
+    /// Query numbers begin with 0.
     init(
         _ name: String,
         in harness: UpstreamHarness,
@@ -181,7 +174,6 @@ final class ScriptedUpstream: Forwarding {
 }
 
 extension UpstreamGroup {
-    /// Sends a query from a task.
     func exchange(
         _ query: ForwardedQuery,
         deadline: Instant

@@ -10,7 +10,6 @@ import Testing
 struct UpstreamHealthTests {
     private let harness = UpstreamHarness()
 
-    /// Health reports of a group.
     @ServiceLoop
     private final class Log {
         var lines: [String] = []
@@ -33,10 +32,9 @@ struct UpstreamHealthTests {
         #expect(log.lines == ["upstream one (scripted, unprotected): backing off: no route"])
         #expect(harness.takeAsked() == "one@0 two@5")
         #expect(harness.takeChecked() == "one@5")
-        // A backed-off server gets no queries.
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeAsked().contains("one") == false)
-        // Probes fail after 1 s and 3 s.
+        // After 1 s and 3 s.
         await harness.advance(by: .seconds(1))
         #expect(try await harness.ask(group) == .success("two"))
         #expect(harness.takeChecked().contains("one"))
@@ -112,7 +110,6 @@ struct UpstreamHealthTests {
         one.own = .answer(10)
         await harness.advance(by: .seconds(2))
         probes = harness.takeChecked().split(separator: " ").count
-        // Two more queries measure the slow server.
         #expect(probes == 4)
         #expect(group.health.health(of: one).isFit)
     }
@@ -272,7 +269,6 @@ struct UpstreamHealthTests {
         #expect(try await harness.ask(group) == .failure(.timedOut))
         let probe = try #require(one.questions.first { $0.type == .txt })
         #expect(probe.name.text.hasSuffix(".loop-probe.httpdnsd"))
-        // Probes of other instances are not recognised.
         #expect(!group.health.recognises(Question(name: "x.loop-probe.httpdnsd", type: .txt)))
         #expect(
             !group.health.recognises(
@@ -286,7 +282,6 @@ struct UpstreamHealthTests {
         _ = harness.takeAsked()
         #expect(try await harness.ask(group) == .failure(.loop))
         #expect(harness.takeAsked() == "")
-        // After the pause, only a loop probe is sent.
         await harness.advance(by: UpstreamLimits.loopRest)
         #expect(try await harness.ask(group) == .failure(.loop))
         await harness.advance(by: .milliseconds(10))
@@ -315,7 +310,6 @@ struct UpstreamHealthTests {
 
 @Suite("Attempt plan of a query, under random events")
 struct AttemptPlanTests {
-    /// Invariants of the plan under random events.
     @Test(arguments: 0..<400)
     func `in any order of events the plan keeps its limits and its deadline`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))
@@ -388,7 +382,6 @@ struct AttemptPlanTests {
                 continue
             }
             guard !running.isEmpty else {
-                // The plan must not end during a probe.
                 Issue.record("the plan waits for no event")
                 return
             }

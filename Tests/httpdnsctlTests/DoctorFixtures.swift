@@ -5,7 +5,6 @@ import Testing
 
 @testable import httpdnsctl
 
-/// A machine with one problem, and the expected finding.
 struct Fixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let machine: MachineFacts
@@ -13,7 +12,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
     let state: Finding.State
     let words: String
 
-    /// Changes one thing on a healthy machine.
     init(
         _ label: String,
         _ check: Check,
@@ -32,7 +30,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
 
     static let pid = 4711
 
-    /// Of a healthy daemon.
     static var status: StatusReply {
         var status = StatusReply(
             state: .ready,
@@ -109,7 +106,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         return .success(status)
     }
 
-    /// The daemon is not running.
     static let down = Result<StatusReply, Failure>.failure(
         Failure(message: "there is no socket", hint: "start it", status: .unreachable)
     )
@@ -471,7 +467,6 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Fixture("not checked", .interception, .skipped, "--network") { _ in },
     ]
 
-    /// Programs use systemd-resolved, which forwards to the daemon.
     private static func resolved(_ machine: inout MachineFacts) {
         machine.resolver = MachineSample.all[0].facts
         machine.resolver.files[ResolverFacts.Paths.resolvedDropIn] = .file(
@@ -483,7 +478,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
         Set(texts.compactMap { IPAddress($0) })
     }
 
-    /// Query to an unused address (RFC 5737).
+    /// RFC 5737.
     private static func interceptors(answer: Bool) -> [MachineFacts.Interception] {
         ["192.0.2.1"].compactMap { ServerAddress($0) }.map {
             .init(server: $0, transport: .udp, isAnswered: answer)

@@ -59,7 +59,7 @@ struct DoctorTests {
         )
     }
 
-    @Test("the report is aligned, shows fixes, and ends with a summary")
+    @Test("the report shows fixes, and ends with a summary")
     func text() {
         let report = DoctorReport([
             Finding(check: "a", state: .ok, what: "fine", fix: nil),
@@ -108,7 +108,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "the last --config of the command line is the daemon's settings file",
+        "the last --config of the command line counts",
         arguments: [
             ("/usr/sbin/httpdnsd\0", nil), ("httpdnsd\0--config\0/a b\0", "/a b"),
             ("httpdnsd\0--config=/a\0--config\0/b\0--log-level\0debug\0", "/b"),
@@ -119,7 +119,7 @@ struct DoctorTests {
         #expect(Gatherer.settings(of: commandLine) == file)
     }
 
-    @Test("a directory is examined without any DNS query")
+    @Test("a directory is examined without DNS queries")
     func directory() throws {
         let root = try FakeRoot()
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
@@ -144,7 +144,7 @@ struct DoctorTests {
         #expect(wrong == ["secrets", "resolv-conf", "nsswitch", "certificates"])
     }
 
-    @Test("a hanging program is killed with its children after the timeout")
+    @Test("a hanging program is killed with its children")
     func endless() throws {
         let start = ContinuousClock.now
         let outcome = try #require(
@@ -159,7 +159,7 @@ struct DoctorTests {
         #expect(Subprocess.run(["no-such-program"], within: .seconds(10)) == nil)
     }
 
-    @Test("doctor without a daemon exits with 4, and its JSON has the findings")
+    @Test("doctor without a daemon exits with 4")
     func program() async throws {
         let root = try FakeRoot()
         let run = try await runControl(

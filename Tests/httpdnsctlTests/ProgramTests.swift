@@ -8,7 +8,6 @@ import Testing
 
 @Suite("Program httpdnsctl")
 struct ProgramTests {
-    /// Answers every method successfully.
     func daemon() throws -> ScriptedDaemon {
         try ScriptedDaemon { call in
             switch ControlInterface.Method(fullName: call.method) {
@@ -83,7 +82,6 @@ struct ProgramTests {
         }
     }
 
-    /// Names below example.org do not exist.
     private static func resolved(_ request: ResolveRequest) -> [UInt8] {
         var octets: [UInt8] = []
         for name in request.names {
@@ -98,7 +96,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "resolve accepts names, a type after them, and names from standard input",
+        "resolve accepts names, types, and standard input",
         arguments: [
             (["a.example.com"], ["a.example.com A"], 0),
             (
@@ -141,7 +139,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("many names are split into calls of limited size, and all are resolved")
+    @Test("many names are split into calls of limited size")
     func manyNames() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -153,7 +151,7 @@ struct ProgramTests {
         #expect(run.output.split(separator: "\n").count == 100)
     }
 
-    @Test("check of a file sends its text, prints every error, and exits with 1")
+    @Test("check of a file prints every error and exits with 1")
     func check() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -268,7 +266,7 @@ struct ProgramTests {
         #expect(run.output == expected)
     }
 
-    @Test("--json prints the reply with sorted keys, including unknown ones")
+    @Test("--json prints the reply with sorted keys, also unknown ones")
     func json() async throws {
         let daemon = try ScriptedDaemon { _ in
             .octets(Array(#"{"parameters":{"removed":3,"b-new":{"z":1,"a":"\u009b"}}}"#.utf8) + [0])
@@ -287,7 +285,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("a degraded daemon causes exit code 4 of status")
+    @Test("status of a degraded daemon exits with 4")
     func degraded() async throws {
         let daemon = try ScriptedDaemon { _ in .results(Samples.status) }
         defer { daemon.stop() }
@@ -298,7 +296,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("a failed verb exits with 1 and prints the reason to standard error")
+    @Test("a failed verb exits with 1 and prints the reason")
     func failed() async throws {
         let daemon = try ScriptedDaemon { call in
             call.method.hasSuffix("Lookup")
@@ -316,7 +314,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "a wrong command line exits with 2, without a call to the daemon",
+        "a wrong command line exits with 2, without a call",
         arguments: [
             [], ["dance"], ["status", "now"], ["lookup"], ["flush"], ["flush", "a", "--all"],
             ["flush", "--all", "--negative"], ["flush", "--soft"], ["flush", "--tree"],
@@ -335,7 +333,7 @@ struct ProgramTests {
         #expect(!run.errors.isEmpty)
     }
 
-    @Test("a missing daemon causes exit code 3 and a hint")
+    @Test("without a daemon the exit code is 3")
     func unreachable() async throws {
         let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -350,7 +348,7 @@ struct ProgramTests {
         #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
     }
 
-    @Test("a closed connection causes exit code 3, an invalid reply 1")
+    @Test("a closed connection: exit code 3; an invalid reply: 1")
     func nonsense() async throws {
         let closing = try ScriptedDaemon { _ in .close }
         defer { closing.stop() }
@@ -367,7 +365,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("--help and --version exit with 0 and print to standard output")
+    @Test("--help and --version exit with 0")
     func help() async throws {
         for verb in [
             "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
@@ -382,7 +380,7 @@ struct ProgramTests {
         #expect(run.output == "httpdnsctl \(Product.version)\n")
     }
 
-    @Test("stats --watch shows each reply, and ends with the connection")
+    @Test("stats --watch shows each reply until the connection ends")
     func watch() async throws {
         let replies = try (0..<2).flatMap { _ in
             try Reply.message(results: Samples.stats, continues: true)
@@ -399,7 +397,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "with --json every failure is an object on standard output, with the same exit code",
+        "with --json every failure is an object on standard output",
         arguments: [
             (["--socket", "/nowhere/control.sock", "--json", "status"], "unreachable", 3),
             (["--json", "status", "surplus"], "usage", 2),
@@ -416,7 +414,7 @@ struct ProgramTests {
         #expect(report["error"]?["message"]?.text?.isEmpty == false)
     }
 
-    @Test("JSON contains the full name of the daemon's error")
+    @Test("JSON has the full name of the daemon's error")
     func daemonsError() async throws {
         let daemon = try ScriptedDaemon { _ in .error(.notFound(what: "route of a.example")) }
         defer { daemon.stop() }
@@ -458,9 +456,9 @@ struct ProgramTests {
     )
     func completions(_ shell: String) async throws {
         let script = try await runControl("completion", shell).output
-        #expect(script.contains("misses") && script.contains("fallback"), "kinds of top")
+        #expect(script.contains("misses") && script.contains("fallback"))
         #expect(script.contains("nxdomain") && script.contains("critical"))
-        #expect(script.contains("---completion"), "vendors and upstreams of the daemon")
+        #expect(script.contains("---completion"))
     }
 
     @Test("flush --help wraps lines only at the margin")

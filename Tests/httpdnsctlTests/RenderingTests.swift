@@ -45,7 +45,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("status of a starting daemon has no empty tables")
+    @Test("a starting daemon has no empty tables")
     func bareStatus() {
         let status = StatusReply(state: .starting, version: "0.1.0", pid: 1, uptimeSeconds: 0)
         #expect(
@@ -147,7 +147,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("watch prints one line per query with source and reason, and reports missed queries")
+    @Test("watch prints one line per query")
     func queries() {
         let lines = QueryText.render(Samples.watch, Palette(isEnabled: false))
             .split(separator: "\n").map { String($0.drop { $0 != " " }) }
@@ -162,7 +162,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("top prints tables by name or client, with reasons for upstream queries")
+    @Test("top prints tables with reasons")
     func counts() {
         let plain = Palette(isEnabled: false)
         #expect(
@@ -217,7 +217,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("stats --watch detects a reset of the counters")
+    @Test("stats --watch detects a reset")
     func restart() {
         var later = StatsReply(sinceSeconds: 4)
         later.queries.total = 8
@@ -239,7 +239,7 @@ struct RenderingTests {
         #expect(text.hasPrefix("in 1.0 s\nno changes\nnow: "))
     }
 
-    @Test("lookup shows the records below each entry")
+    @Test("lookup shows the records of each entry")
     func lookup() {
         #expect(
             LookupText.render(Samples.lookup, plain) == """
@@ -253,7 +253,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain shows the steps, the answer and its cost")
+    @Test("explain shows steps, answer and cost")
     func dryRun() {
         #expect(
             ExplainText.render(Samples.foretold, plain) == """
@@ -270,7 +270,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain distinguishes refresh and expiry of a cached name")
+    @Test("explain distinguishes refresh and expiry")
     func renewed() {
         var reply = Samples.foretold
         reply.cost.nextSeconds = 1
@@ -282,7 +282,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain --live shows attempts, notes, and the number of omitted ones")
+    @Test("explain --live shows attempts and notes")
     func explained() throws {
         let text = ExplainText.render(Samples.explained, plain)
         let report = try #require(text.firstRange(of: "\n\n"))
@@ -304,7 +304,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("resolve prints one line per query, with the records below it")
+    @Test("resolve prints one line per query, with records")
     func resolve() {
         #expect(
             ResolveText.heading
@@ -388,7 +388,7 @@ struct RenderingTests {
         #expect(VendorText.rest(rest, of: "tencent") == text)
     }
 
-    @Test("reload shows changes, settings that need a restart, and removed entries")
+    @Test("reload shows changes, needed restarts, and removed entries")
     func reload() {
         #expect(
             ReloadText.render(Samples.reloaded, plain) == """
@@ -417,7 +417,7 @@ struct RenderingTests {
         #expect(ReloadText.render(Samples.rejected, plain).isEmpty)
     }
 
-    @Test("version lists both programs and the libraries")
+    @Test("version lists programs and libraries")
     func version() {
         #expect(
             VersionText.render(Samples.version, plain) == """
@@ -454,7 +454,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("control characters from the daemon are escaped")
+    @Test("control characters are escaped")
     func hostile() throws {
         let evil = "\u{1B}]0;gone\u{7}\r\u{9B}2J\u{202E}\u{2028}\n\u{7F}"
         let escaped = #"\u{1b}]0;gone\u{7}\u{d}\u{9b}2J\u{202e}\u{2028}\u{a}\u{7f}"#
@@ -521,7 +521,7 @@ struct RenderingTests {
         #expect(try JSONText.decode(JSONValue.self, from: Array(text.utf8)) == value)
     }
 
-    @Test("on a narrow terminal a table wraps between words, and no line is too wide")
+    @Test("on a narrow terminal a table wraps between words")
     func narrow() {
         let narrow = Palette(isEnabled: false, width: 80)
         let wide = StatusText.render(Samples.status, plain)
@@ -532,7 +532,7 @@ struct RenderingTests {
         #expect(words(text) == words(wide))
     }
 
-    @Test("all texts fit a terminal of 80 columns")
+    @Test("all texts fit 80 columns")
     func fitting() {
         let narrow = Palette(isEnabled: false, width: 80)
         let texts = [
@@ -561,10 +561,10 @@ struct RenderingTests {
         }
     }
 
-    @Test("stats has one line per row on a terminal of 80 columns")
+    @Test("stats has one line per row on 80 columns")
     func unwrapped() {
         var stats = Samples.stats
-        // The line about the budget has 81 characters.
+        // 81 characters.
         stats.vendors[0].budget = nil
         let narrow = Palette(isEnabled: false, width: 80)
         #expect(StatsText.render(stats, narrow) == StatsText.render(stats, plain))
@@ -594,7 +594,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("lines wrap between words, and a long word is not split")
+    @Test("lines wrap between words; a long word is not split")
     func wrapping() {
         #expect(wrapped("  one two three", to: 10, indent: 4) == "  one two\n    three")
         #expect(wrapped("a 0123456789 b", to: 5, indent: 0) == "a\n0123456789\nb")
@@ -602,7 +602,7 @@ struct RenderingTests {
         #expect(wrapped("a  b   c d", to: 6, indent: 1) == "a  b\n c d")
     }
 
-    @Test("the column titles of watch are above their columns")
+    @Test("the titles of watch are above their columns")
     func watchColumns() throws {
         let line = try #require(
             QueryText.render(Samples.watch, plain).split(separator: "\n").first
@@ -654,7 +654,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "a duration on the command line has a unit, or is in milliseconds",
+        "a duration has a unit, or is in milliseconds",
         arguments: [
             ("50ms", 50_000), ("1s", 1_000_000), ("0.5s", 500_000), ("800us", 800), ("50", 50_000),
             ("0", 0), ("soon", nil), ("1h", nil), ("", nil), ("-1", nil), ("1e9", nil),
@@ -664,7 +664,7 @@ struct RenderingTests {
         #expect(Latency(argument: text)?.microseconds == microseconds)
     }
 
-    @Test("JSON has durations in microseconds, failure counts and origins under common names")
+    @Test("JSON has common names for durations, failures and origins")
     func oneMeaning() throws {
         var server = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
         server.latencyMs = 1.25

@@ -6,7 +6,6 @@ import Testing
 
 @testable import httpdnsctl
 
-/// Root directory of a fake machine, removed with this object.
 final class FakeRoot {
     let path: String
 
@@ -22,10 +21,8 @@ final class FakeRoot {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The files as the program sees them.
     var tree: FileTree { FileTree(root: path) }
 
-    /// Creates the directories, too.
     func write(_ text: String, to file: String, mode: Int = 0o644) throws {
         let place = path + file
         try FileManager.default.createDirectory(
@@ -43,7 +40,6 @@ final class FakeRoot {
         )
     }
 
-    /// Returns all paths with kind, mode, owner, link target, contents and modification time.
     func image() throws -> [String] {
         let names = try #require(FileManager.default.enumerator(atPath: path))
         return try names.compactMap { $0 as? String }.sorted().map { name in
@@ -64,7 +60,6 @@ final class FakeRoot {
         }
     }
 
-    /// Plans without the changes of an earlier setup.
     func plan(_ servers: [ServerAddress] = SetupPlanTests.servers) throws -> SetupPlan {
         SetupPlan(
             for: try ResolverFacts(of: tree, before: SetupJournal.read(from: tree)),
@@ -72,7 +67,6 @@ final class FakeRoot {
         )
     }
 
-    /// Plans for a machine whose journal is lost or damaged.
     func planWithoutJournal() throws -> SetupPlan {
         SetupPlan(for: try ResolverFacts(of: tree, before: nil), servers: SetupPlanTests.servers)
     }
@@ -151,7 +145,6 @@ struct SetupMachineTests {
             let before = try root.image()
             #expect(try root.apply() == .applied)
             let whole = try root.image()
-            // Interrupted: the journal exists, and the last change was not made.
             let journal = try #require(try SetupJournal.read(from: root.tree))
             let entry = try #require(journal.entries.last)
             try root.tree.put(entry.before, at: entry.path)
@@ -166,7 +159,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("the temporary file of a journal that was not completed is removed")
+    @Test("the temporary file of an incomplete journal is removed")
     func unfinishedJournal() throws {
         for next in ["apply", "revert", "apply again"] {
             let root = try Self.root("plain")
@@ -189,7 +182,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("without force later changes of other programs are not overwritten")
+    @Test("without force other programs' later changes are kept")
     func changedSince() throws {
         let root = try Self.root("plain")
         let before = try root.image()
@@ -198,13 +191,13 @@ struct SetupMachineTests {
         let mine = try root.image()
         #expect(throws: Failure.self) { try root.revert() }
         #expect(throws: Failure.self) { try root.apply() }
-        #expect(try root.image() == mine, "nothing was changed")
+        #expect(try root.image() == mine)
         #expect(try root.apply(force: true) == .applied)
         #expect(try root.revert(force: true) == .reverted)
-        #expect(try root.image() == before, "the first state is restored, not the intermediate one")
+        #expect(try root.image() == before)
     }
 
-    @Test("after a second setup with another address revert restores the first state")
+    @Test("after a second setup revert restores the first state")
     func again() throws {
         let root = try Self.root("resolved")
         let before = try root.image()
@@ -240,7 +233,7 @@ struct SetupMachineTests {
     }
 
     @Test(
-        "without its journal a setup's own files never pass for originals",
+        "without its journal a setup's own files are no originals",
         arguments: ["plain", "resolved", "network manager", "dhcpcd"],
         ["lost", "damaged"]
     )
@@ -286,7 +279,7 @@ struct SetupMachineTests {
         #expect(try root.revert(force: true) == .nothingToRevert)
     }
 
-    @Test("a lost original of a manager's machine is the manager's file")
+    @Test("a manager's lost original is the manager's file")
     func managersDefault() throws {
         let root = try Self.root("dhcpcd")
         #expect(try root.apply() == .applied)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import httpdnsctl
 
-/// State of a machine and the expected writer of its `/etc/resolv.conf`.
+/// The expected writer of `/etc/resolv.conf`.
 struct MachineSample: Sendable, CustomTestStringConvertible {
     let label: String
     let facts: ResolverFacts
@@ -14,7 +14,6 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { label }
 
-    /// `/etc/resolv.conf` is a file, or a link to `target`.
     init(
         _ label: String,
         _ text: String,
@@ -116,7 +115,6 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    /// Files of removed programs, and running programs.
     static let leftovers = [
         MachineSample(
             "NetworkManager's directory after a purge",
@@ -178,7 +176,6 @@ struct MachineSample: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-    /// Needs no import of Foundation.
     fileprivate func replacingOccurrences(of old: String, with new: String) -> String {
         split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
     }
@@ -186,7 +183,6 @@ extension String {
 
 @Suite("Writer of resolv.conf and setup plan")
 struct SetupPlanTests {
-    /// Loopback addresses of the daemon.
     static let servers = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
     func text(_ plan: SetupPlan, _ path: String) throws -> String {
@@ -194,14 +190,14 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "the writer is detected by link, signature and installed files",
+        "the writer is detected by link, signature and files",
         arguments: MachineSample.all + MachineSample.leftovers
     )
     func owner(_ sample: MachineSample) {
         #expect(ResolverOwner(sample.facts).name == sample.owner)
     }
 
-    @Test("every plan configures the daemon, and is idempotent", arguments: MachineSample.all)
+    @Test("every plan is idempotent", arguments: MachineSample.all)
     func points(_ sample: MachineSample) {
         let plan = SetupPlan(for: sample.facts, servers: Self.servers)
         #expect(plan.changes.contains { $0.after.text.contains("127.0.0.1") })
@@ -210,7 +206,7 @@ struct SetupPlanTests {
         #expect(plan.obstacles.isEmpty != isForeign)
     }
 
-    @Test("search domains and options are kept; edns0 and trust-ad are added once")
+    @Test("search domains and options are kept")
     func options() {
         let old = """
             # mine
@@ -237,7 +233,7 @@ struct SetupPlanTests {
         #expect(far.contains("options edns0\n"), "AD is not trusted from another machine")
     }
 
-    @Test("systemd-resolved gets a drop-in without other servers, and its link stays")
+    @Test("systemd-resolved gets a drop-in without other servers")
     func resolved() throws {
         var facts = MachineSample.all[0].facts
         facts.resolvedSettings = "[Resolve]\nDNS=192.0.2.9\nDNSOverTLS=opportunistic\nDNSSEC=yes\n"
@@ -284,13 +280,12 @@ struct SetupPlanTests {
         let plan = SetupPlan(for: facts, servers: Self.servers)
         #expect(plan.obstacles.map(\.yieldsToForce) == [false, false])
         #expect(plan.obstacles.first?.fix == "chattr -i /etc/resolv.conf")
-        // The lock does not matter if the file is not changed.
         var resolved = MachineSample.all[0].facts
         resolved.isMounted = true
         #expect(SetupPlan(for: resolved, servers: Self.servers).obstacles.isEmpty)
     }
 
-    @Test("openresolv regenerates its own file, and does not change a foreign one")
+    @Test("openresolv regenerates only its own file")
     func openresolv() throws {
         let own = SetupPlan(for: MachineSample.all[5].facts, servers: Self.servers)
         #expect(own.changes.map(\.path) == ["/etc/resolvconf.conf"])
@@ -308,7 +303,7 @@ struct SetupPlanTests {
         #expect(other.commands.isEmpty)
     }
 
-    @Test("Debian's resolvconf gets a record before DHCP's at each start of the daemon")
+    @Test("Debian's resolvconf gets a record before DHCP's at each start")
     func resolvconf() throws {
         var facts = MachineSample.all[6].facts
         facts.present.insert(ResolverFacts.Paths.systemd)
@@ -351,7 +346,7 @@ struct SetupPlanTests {
         return .success(status)
     }
 
-    @Test("loopback comes first, IPv4 before IPv6; an unspecified address means loopback")
+    @Test("loopback comes first, IPv4 before IPv6; an unspecified address is loopback")
     func listeners() throws {
         func servers(_ addresses: String...) throws -> [String] {
             var status = try status().get()
@@ -365,7 +360,7 @@ struct SetupPlanTests {
         #expect(try servers("192.0.2.1:5353") == ["192.0.2.1:5353"])
     }
 
-    @Test("only answering servers are used; others are obstacles that force overrides")
+    @Test("only answering servers are used, unless forced")
     func answering() {
         func servers(
             _ given: [ServerAddress],
@@ -387,7 +382,7 @@ struct SetupPlanTests {
     }
 
     @Test(
-        "a daemon that cannot resolve is an obstacle that force overrides",
+        "a daemon that cannot resolve is an obstacle, unless forced",
         arguments: [
             (.answer(.servFail, []), "SERVFAIL"), (.silence, "no answer"),
             (.fault("Connection refused"), "Connection refused"), (.answer(.noError, []), nil),

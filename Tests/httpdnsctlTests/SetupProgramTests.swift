@@ -7,7 +7,6 @@ import Testing
 
 @Suite("httpdnsctl setup")
 struct SetupProgramTests {
-    /// A machine below a directory, without a daemon.
     func arguments(_ root: FakeRoot, _ more: String...) -> [String] {
         ["--socket", root.path + "/none.sock", "setup", "--root", root.path] + more
     }
@@ -27,7 +26,7 @@ struct SetupProgramTests {
         #expect(try root.image() == before)
     }
 
-    @Test("a dry run shows each change and makes none, also with --json")
+    @Test("a dry run shows each change and makes none")
     func dryRun() async throws {
         let root = try SetupMachineTests.root("plain")
         let before = try root.image()

@@ -3,40 +3,38 @@ import DNSCache
 import DNSWire
 
 enum Operation: String, CaseIterable {
-    /// Parses a query in its buffer.
+    /// In its buffer.
     case parse
 
     /// With an OPT record.
     case parseEDNS = "parse-edns"
 
-    /// Looks up a name that is not cached.
     case miss
 
-    /// Answers a datagram from a cache of a thousand answers.
     case hit
 
     /// With an OPT record.
     case hitEDNS = "hit-edns"
 
-    /// With a hundred thousand answers in an order that the processor cannot predict.
+    /// A hundred thousand answers, in an order that the processor cannot predict.
     case hitMany = "hit-many"
 
-    /// Writes a cached answer after a question, and ages four TTLs.
+    /// With four TTLs.
     case patch
 
-    /// Encodes and compresses a CNAME and four addresses.
+    /// A CNAME and four addresses.
     case build
 
     /// Parses such a message.
     case read
 
-    /// Parses a name with a pointer.
+    /// With a pointer.
     case decompress
 
     case store
 
-    /// Returns a function that repeats the operation, with a number that depends on all results:
-    /// the compiler removes nothing.
+    /// Repeats the operation; the number depends on all results, so that the compiler removes
+    /// nothing.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)
@@ -58,7 +56,6 @@ enum Operation: String, CaseIterable {
 
 private let bufferOctets = 4096
 
-/// Queries of a worker per lock.
 private let batchCount = 32
 
 private func parsing(hasEDNS: Bool) -> (Int) -> Int {
@@ -73,7 +70,6 @@ private func parsing(hasEDNS: Bool) -> (Int) -> Int {
     }
 }
 
-/// A worker's batch without system calls.
 private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = Instant(nanoseconds: 1 << 50)
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
@@ -97,7 +93,7 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
         var next = 0
         for first in Swift.stride(from: 0, to: count, by: batchCount) {
             let slots = min(batchCount, count - first)
-            // Copies the query, like the kernel.
+            // Like the kernel.
             for slot in 0..<slots {
                 buffers[slot].withUnsafeMutableBytes { $0.copyBytes(from: queries[next]) }
                 next = next + 1 == names ? 0 : next + 1

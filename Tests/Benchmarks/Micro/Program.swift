@@ -27,7 +27,6 @@ enum Program {
         )
     }
 
-    /// Nanoseconds of processor time.
     private static var processorTime: Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -2,7 +2,6 @@
 import DNSCache
 import DNSWire
 
-/// Input of the operations.
 enum Samples {
     /// Name of constant length.
     static func name(_ number: Int) -> Name {
@@ -11,7 +10,6 @@ enum Samples {
         return known("name\(zeros)\(digits).hits.example")
     }
 
-    /// Query for an address.
     static func query(_ name: Name, hasEDNS: Bool) -> [UInt8] {
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.recursionDesired))
         message.questions = [Question(name: name, type: .a)]
@@ -19,7 +17,6 @@ enum Samples {
         return message.encoded()
     }
 
-    /// Four addresses.
     static func answer(to name: Name) -> CachedAnswer {
         let question = Question(name: name, type: .a)
         guard let sections = try? AnswerSections(question: question, answers: addresses(of: name))
@@ -35,7 +32,6 @@ enum Samples {
         )
     }
 
-    /// Reply with a CNAME and its four addresses.
     static var message: Message {
         let target = known("server.site.example")
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.response))

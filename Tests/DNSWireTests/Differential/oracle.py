@@ -26,11 +26,10 @@ import dns.rdatatype
 import dns.rdtypes.nsbase
 import dns.rrset
 
-# --- Parsing as in RFC 3597 --------------------------------------------------------------------
 
 NOTES = set()
 
-# Types that the module parses, as dnspython's own classes do.
+# As dnspython's own classes do.
 ANY_CLASS = {2, 5, 6, 12, 15, 16, 17, 18, 21}
 INTERNET = {1, 28, 33, 26, 35, 64, 65}
 # Types with compressed names (RFC 1035, RFC 3597 §4) that dnspython does not know.
@@ -43,8 +42,6 @@ own_rdata_class = dns.rdata.get_rdata_class
 
 
 class Layout(dns.rdata.GenericRdata):
-    """Opaque data with decompressed names."""
-
     @classmethod
     def from_wire_parser(cls, rdclass, rdtype, parser, origin=None):
         data = b""
@@ -90,8 +87,8 @@ own_name_from_wire_parser = dns.name.from_wire_parser
 def name_from_wire_parser(parser):
     """Notes pointers into the header, and names that reach beyond their own pointer.
 
-    dnspython continues after the last octet from which it has read the name.  This octet is beyond
-    the end of the name if the labels at the target of a pointer reach beyond the pointer.
+    dnspython continues after the last octet from which it has read the name. This octet is beyond the name if the
+    labels at the target of a pointer reach beyond the pointer.
     """
     start = parser.current
     wire = parser.wire
@@ -131,8 +128,6 @@ dns.edns.option_from_wire_parser = note_option
 dns.opcode.from_flags = lambda flags: dns.opcode.QUERY
 dns.message._message_factory_from_opcode = lambda opcode: dns.message.Message
 dns.name.MAX_COMPRESSION_POINTER_CHAIN = 127
-
-# --- Reading -----------------------------------------------------------------------------------
 
 
 def describe(message):
@@ -203,8 +198,6 @@ def split_record(text):
     name, ttl, rdclass, rdtype, data = text.split(" ", 4)
     return dns.name.from_text(name), int(ttl), rdclass, rdtype, data
 
-
-# --- Generating --------------------------------------------------------------------------------
 
 RECORDS = [
     ("A", "192.0.2.1"), ("A", "198.51.100.255"), ("AAAA", "2001:db8::1"), ("AAAA", "::ffff:192.0.2.1"),

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// dnspython as reference parser, run by `Differential/oracle.py`.
+/// dnspython as reference parser.
 enum Oracle {
-    /// An interpreter with dnspython.
     static let python =
         ProcessInfo.processInfo.environment["HTTPDNSD_TEST_PYTHON"] ?? "/usr/bin/python3"
 
     static let isInstalled = (try? run("-c", "import dns.message")) != nil
 
-    /// True if a missing dnspython is a failure, not a skip.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
     private static let script = URL(fileURLWithPath: #filePath)
@@ -20,23 +18,19 @@ enum Oracle {
         let message: String
     }
 
-    /// Creates `count` valid packets, with two mutations of each.
     static func generate(seed: Int, count: Int) throws -> [[UInt8]] {
         split(try run(script, "generate", String(seed), String(count)))
     }
 
-    /// Parses packets; returns a line for each.
     static func read(_ packets: [[UInt8]]) throws -> [String] {
         let stream = packets.flatMap { two($0.count) + $0 }
         return lines(try run(script, "read", input: Data(stream)))
     }
 
-    /// Parses records; returns a line for each.
     static func readText(_ records: [String]) throws -> [String] {
         lines(try run(script, "text", input: Data(records.joined(separator: "\n").utf8)))
     }
 
-    /// Splits a stream of packets with lengths.
     static func split(_ stream: Data) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var rest = stream[...]
@@ -52,7 +46,7 @@ enum Oracle {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Runs the interpreter; files instead of pipes cannot block.
+    /// Pipes could block.
     private static func run(_ arguments: String..., input: Data = Data()) throws -> Data {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("oracle-" + UUID().uuidString)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Random messages of every form, reproducible by seed.
 struct RandomMessages {
     var random: Seeded
 
@@ -9,7 +8,7 @@ struct RandomMessages {
         random = Seeded(seed: seed)
     }
 
-    /// Returns a message with all sections, usually below 512 octets.
+    /// Usually below 512 octets.
     mutating func message() -> Message {
         var header = Header(id: random.next16(), flags: random.next16())
         header.isTruncated = false
@@ -22,7 +21,6 @@ struct RandomMessages {
         return message
     }
 
-    /// Returns a name of few labels, which share suffixes.
     mutating func name() -> Name {
         let labels = ["example", "EXAMPLE", "com", "org", "www", "a", "_dns", "x.y", "\u{1}"]
         var name = Name.root

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Name and address literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -26,7 +25,6 @@ extension IPv6Address: ExpressibleByStringLiteral {
     }
 }
 
-/// Returns octets of hexadecimal digits, ignoring spaces.
 func hex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map { character -> UInt8 in
         guard let digit = character.hexDigitValue else { fatalError("not a digit: \(character)") }
@@ -38,15 +36,13 @@ func hex(_ text: String) -> [UInt8] {
 
 func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// Returns a 16-bit number in network order.
+/// Network order.
 func two(_ value: Int) -> [UInt8] { [UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)] }
 
-/// Returns the header of a reply.
 func header(_ questions: Int, _ answers: Int, _ authorities: Int, _ additionals: Int) -> [UInt8] {
     hex("1234 8180") + two(questions) + two(answers) + two(authorities) + two(additionals)
 }
 
-/// Returns a record in wire form.
 func record(_ name: [UInt8], _ type: Int, _ data: [UInt8], recordClass: Int = 1) -> [UInt8] {
     name + two(type) + two(recordClass) + hex("0000 012C") + two(data.count) + data
 }

@@ -30,7 +30,7 @@ allow: [127.0.0.0/8, 10.99.0.0/24]
 
 
 def serve(client, context, is_silent):
-    """Answers health probes, and other queries unless the server is silent."""
+    """Answers health probes, and other queries unless silent."""
     with contextlib.suppress(OSError), context.wrap_socket(client, server_side=True) as stream:
         octets = stream.makefile("rb")
         while octets.readline():
@@ -48,7 +48,6 @@ def serve(client, context, is_silent):
 
 
 def listen(address, port, context, is_silent):
-    """Starts an upstream; returns its port."""
     listener = socket.create_server((address, port), backlog=128)
 
     def accept():
@@ -61,7 +60,7 @@ def listen(address, port, context, is_silent):
 
 
 def attack(port):
-    """Asks for a hundred names a second of the silent upstream."""
+    """Asks for a hundred silent names a second."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind((common.CLIENTS[0], 0))
         number = 0
@@ -72,7 +71,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Returns the longest time for a name of the honest upstream after two seconds of the attack."""
+    """Returns the longest time for an honest name after two seconds."""
     with tempfile.TemporaryDirectory() as directory:
         file, context = common.certificate(directory)
         silent = listen(ADDRESSES[0], 0, context, True)

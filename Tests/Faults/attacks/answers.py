@@ -50,19 +50,16 @@ ADDRESS = bytes([192, 0, 2, 1])
 
 
 def wire(name):
-    """Returns a name in wire form."""
     labels = [label for label in name.split(".") if label]
     return b"".join(bytes([len(label)]) + label.encode() for label in labels) + b"\0"
 
 
 def record(owner, kind, data):
-    """Returns a record; the data of an alias is a name."""
     data = wire(data) if isinstance(data, str) else data
     return wire(owner) + struct.pack("!HHIH", kind, 1, 300, len(data)) + data
 
 
 def question_of(message):
-    """Returns the name of the question and the offset of its end."""
     labels, offset = [], 12
     while message[offset]:
         labels.append(message[offset + 1:offset + 1 + message[offset]].decode().lower())
@@ -71,14 +68,12 @@ def question_of(message):
 
 
 def reply_to(query, answers=(), authorities=(), rcode=NOERROR, flags=RECURSION):
-    """Returns a reply."""
     end = question_of(query)[1]
     head = struct.pack("!HHHHH", 0x8100 | flags | rcode, 1, len(answers), len(authorities), 0)
     return query[:2] + head + query[12:end] + b"".join(answers) + b"".join(authorities)
 
 
 def odd(query):
-    """Returns the reply of the hostile upstream."""
     name = question_of(query)[0]
     label, _, parent = name.partition(".")
     if label == "long":
@@ -97,12 +92,10 @@ def odd(query):
 
 
 def good(query):
-    """Returns the reply of an upstream that has an address for every name."""
     return reply_to(query, [record(question_of(query)[0], A, bytes([192, 0, 2, 2]))])
 
 
 def serve(stack, answer):
-    """Starts an upstream; returns its port."""
     listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     listener.bind(("127.0.0.1", 0))
 
@@ -119,7 +112,6 @@ def serve(stack, answer):
 
 
 def skip_name(message, offset):
-    """Returns the offset after a name, which may be compressed."""
     while message[offset]:
         if message[offset] >= 0xC0:
             return offset + 2
@@ -142,7 +134,7 @@ def ask(client, name):
 
 
 def has_opt(client, flags, questions):
-    """Returns whether the reply to a query with EDNS has EDNS; None without a reply."""
+    """None without a reply."""
     question = b"\7example\0\0\1\0\1"
     opt = b"\0\0\x29\x04\xd0\0\0\0\0\0\0"
     client.send(struct.pack("!HHHHHH", 7, flags, questions, 0, 0, 1) + question * questions + opt)
@@ -151,7 +143,6 @@ def has_opt(client, flags, questions):
 
 
 def run(programs, server):
-    """Checks all promises."""
     with contextlib.ExitStack() as stack:
         settings = SETTINGS[server].replace("UPSTREAM", str(serve(stack, odd)))
         settings = settings.replace("OTHER", str(serve(stack, good)))

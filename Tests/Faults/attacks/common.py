@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared parts of the attacks: a server under attack, its directory, and the command line.
 
-An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`,
-which returns the figure as text and whether the promise holds.
+An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`, which returns the
+figure as text and whether the promise holds.
 """
 import argparse
 import asyncio
@@ -41,7 +41,7 @@ class AttackError(Exception):
 
 
 def isolate():
-    """Moves this process to a network namespace with only a loopback device, which has CLIENTS, too."""
+    """Moves this process to a network namespace with loopback only, which has CLIENTS, too."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise AttackError(f"unshare: {os.strerror(ctypes.get_errno())}: attacks need root")
@@ -51,7 +51,6 @@ def isolate():
 
 
 def free_port():
-    """Returns a port of 127.0.0.1 that is free for UDP and TCP."""
     for _ in range(50):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             datagrams.bind(("127.0.0.1", 0))
@@ -66,8 +65,7 @@ def free_port():
 class Server:
     """A running server and its temporary directory; use it as a context manager.
 
-    `settings` is the text of httpdnsd.yaml or unbound.conf. `{port}` and `{directory}` in it are replaced, other braces
-    are kept.
+    `settings` is the text of httpdnsd.yaml or unbound.conf, in which `{port}` and `{directory}` are replaced.
     """
 
     def __init__(self, programs, server, settings, environment=None, prefix=()):
@@ -106,7 +104,7 @@ class Server:
         return self
 
     def _prepare(self):
-        """Writes the files that the settings name, before the server starts; subclasses add more."""
+        """Writes files that the settings name."""
 
     def _wait(self):
         """Waits until the server answers over TCP."""
@@ -130,28 +128,24 @@ class Server:
         self._directory.cleanup()
 
     def log_text(self):
-        """Returns the server's log."""
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def is_alive(self):
-        """Returns whether the process is running."""
         return self.process.poll() is None
 
     def resident_mebibytes(self, peak=False):
-        """Returns the current or the peak resident memory of the process in MiB."""
         key = "VmHWM:" if peak else "VmRSS:"
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
 
     def processor_seconds(self):
-        """Returns the processor time that the process has used, in seconds."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def ask(self, *verb):
-        """Returns the JSON reply of a control verb (httpdnsd only)."""
+        """Returns the JSON reply of a control verb."""
         done = subprocess.run(
             [os.path.join(self.programs, "httpdnsctl"), "--socket", self.control, "--json", *verb],
             capture_output=True, text=True, check=False,
@@ -162,7 +156,7 @@ class Server:
 
 
 def certificate(directory):
-    """Creates a certificate for dns.example; returns its file and a TLS context of a server with it."""
+    """Returns the file of a certificate for dns.example, and a server's TLS context."""
     file, key = (os.path.join(directory, name) for name in ("certificate.pem", "key.pem"))
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
@@ -176,9 +170,9 @@ def certificate(directory):
 
 
 class EncryptedUpstream:
-    """A resolver over TLS that answers every name with an address, except names below dead.example.
+    """A resolver over TLS that answers every name, except those below dead.example.
 
-    It never answers those; while `is_silent` is set, it answers nothing. Use it as a context manager.
+    While `is_silent` is set, it answers nothing. Use it as a context manager.
     """
 
     def __init__(self, directory):
@@ -205,7 +199,6 @@ class EncryptedUpstream:
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
-        """Answers the queries of one connection."""
         with contextlib.suppress(OSError, dns.exception.DNSException):
             with self._context.wrap_socket(client, server_side=True) as stream:
                 frames = stream.makefile("rb")
@@ -217,7 +210,7 @@ class EncryptedUpstream:
 
 
 class PlainUpstream:
-    """A resolver over UDP that answers every name with an address, and records the names in `names`."""
+    """A resolver over UDP that answers every name, and records the names in `names`."""
 
     def __enter__(self):
         self.names = []
@@ -243,7 +236,7 @@ class PlainUpstream:
 
 
 def address_reply(query):
-    """Returns a reply with an address for each name and NODATA for other types, or None."""
+    """Returns an address for each name and NODATA for other types, or None."""
     message = dns.message.from_wire(query)
     question = message.question[0]
     if question.name.is_subdomain(dns.name.from_text("dead.example.")):
@@ -255,7 +248,7 @@ def address_reply(query):
 
 
 def ask_udp(port, name, seconds=5):
-    """Queries the server at `port` for an address of `name`; returns the RCODE, or None without a reply."""
+    """Returns the RCODE, or None without a reply."""
     query = dns.message.make_query(name, "A")
     try:
         return dns.query.udp(query, "127.0.0.1", seconds, port).rcode()
@@ -264,7 +257,7 @@ def ask_udp(port, name, seconds=5):
 
 
 def main(module):
-    """Runs one attack as a program: `--bin DIR [--server NAME]`; exits with 1 if the promise is broken."""
+    """Runs one attack as a program; exits with 1 if the promise is broken."""
     parser = argparse.ArgumentParser(description=module["__doc__"])
     parser.add_argument("--bin", default=".build/debug", help="directory of the programs")
     parser.add_argument("--server", default="httpdnsd", choices=("httpdnsd", *module["PEERS"]))
@@ -286,19 +279,17 @@ def pause(seconds):
 
 
 def query(name, ident=0, qtype=1):
-    """Returns a query in wire form, with RD and without EDNS."""
+    """Returns a query with RD and without EDNS."""
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".") if label)
     header = struct.pack(">HHHHHH", ident, 0x0100, 1, 0, 0, 0)
     return header + labels + b"\0" + struct.pack(">HH", qtype, 1)
 
 
 def framed(message):
-    """Returns a message with its TCP length prefix."""
     return struct.pack(">H", len(message)) + message
 
 
 def replies(stream):
-    """Yields the messages of a TCP connection up to its end."""
     octets = b""
     while True:
         while len(octets) >= 2 and len(octets) >= 2 + int.from_bytes(octets[:2], "big"):
@@ -312,12 +303,10 @@ def replies(stream):
 
 
 def first_label(message):
-    """Returns the first label of the question, in lower case."""
     return message[13:13 + message[12]].decode("ascii", "replace").lower()
 
 
 def question_end(message):
-    """Returns the offset after the question of a message."""
     place = 12
     while message[place]:
         place += message[place] + 1
@@ -325,7 +314,7 @@ def question_end(message):
 
 
 def answer(message, records, is_truncated=False, ttl=60):
-    """Returns the reply to a query with this number of A records."""
+    """Returns a reply with this number of A records."""
     end = question_end(message)
     flags = 0x8380 if is_truncated else 0x8180
     header = message[:2] + struct.pack(">HHHHH", flags, 1, records, 0, 0)
@@ -359,7 +348,7 @@ async def _serve(port, rule):
     loop = asyncio.get_running_loop()
 
     def serve(message, send, limit):
-        # Health probes (queries for the root) are always answered.
+        # Health probes are always answered.
         verdict = rule(first_label(message)) if message[12] else (0, 0)
         if verdict is None:
             return
@@ -372,8 +361,6 @@ async def _serve(port, rule):
             loop.call_later(delay, send, reply)
 
     class Datagrams(asyncio.DatagramProtocol):
-        """Queries over UDP."""
-
         def connection_made(self, transport):
             self.transport = transport
 
@@ -388,7 +375,7 @@ async def _serve(port, rule):
                 serve(message, lambda reply: writer.write(framed(reply)), 4095)
 
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # SO_RCVBUFFORCE: bursts must not be lost here.
+    # SO_RCVBUFFORCE: bursts must not be lost.
     udp.setsockopt(socket.SOL_SOCKET, 33 if os.geteuid() == 0 else socket.SO_RCVBUF, 16 << 20)
     udp.bind(("127.0.0.1", port))
     await loop.create_datagram_endpoint(Datagrams, sock=udp)
@@ -397,7 +384,7 @@ async def _serve(port, rule):
 
 
 def forwarding(server, port, limits=""):
-    """Returns settings that forward every name to the upstream at `port`; see `Server`."""
+    """Forwards every name to the upstream at `port`; see `Server`."""
     if server == "httpdnsd":
         return f"""
 listen: ["127.0.0.1:{{port}}"]
@@ -436,15 +423,11 @@ remote-control:
 
 
 def connect(port, source):
-    """Returns a TCP connection to the server from the local address `source`."""
     return socket.create_connection(("127.0.0.1", port), 5, source_address=(source, 0))
 
 
 def victim(port, source, names, seconds):
-    """Sends queries for `names` evenly over `seconds` over UDP; returns the number of unanswered ones.
-
-    An answer is NOERROR with an address within 2 s of the query.
-    """
+    """Sends queries for `names` evenly over `seconds`; returns the number without an address within 2 s."""
     asked = {}
     failed = set(range(len(names)))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:

@@ -25,7 +25,7 @@ WATCH = b'{"method":"io.httpdnsd.Control.Watch","parameters":{},"more":true}\0'
 
 
 def watch(path):
-    """Opens a connection with `watch`; returns the socket and whether the daemon accepted it."""
+    """Returns the socket and whether the daemon accepted it."""
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(5)
     client.connect(path)
@@ -37,7 +37,6 @@ def watch(path):
 
 
 def verb(programs, daemon, name):
-    """Returns whether a verb of httpdnsctl gets a reply."""
     done = subprocess.run(
         [os.path.join(programs, "httpdnsctl"), "--socket", daemon.control, "--json", name],
         capture_output=True, timeout=20, check=False,
@@ -47,7 +46,6 @@ def verb(programs, daemon, name):
 
 
 def run(programs, server):
-    """Opens the clients, then runs the verbs."""
     with common.Server(programs, server, SETTINGS) as daemon, contextlib.ExitStack() as clients:
         watching = 0
         for _ in range(CLIENTS):

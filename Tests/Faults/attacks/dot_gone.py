@@ -12,7 +12,7 @@ PEERS = ()
 
 
 def times(programs, server, is_silent):
-    """Returns the seconds until the first answer, and the average seconds of later answers."""
+    """Returns the seconds until the first answer, and the average of later answers."""
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             common.EncryptedUpstream(directory) as dot, common.PlainUpstream() as plain, \
             common.Server(programs, server, clear_text.settings(dot, plain)) as victim:
@@ -31,7 +31,6 @@ def times(programs, server, is_silent):
 
 
 def run(programs, server):
-    """Returns the times for both kinds of failure."""
     silent, refused = (times(programs, server, kind) for kind in (True, False))
     figure = (f"silent: {silent[0]:.1f} s, then at most {silent[1]:.1f} s; "
               f"refused: {refused[0]:.1f} s, then at most {refused[1]:.1f} s")

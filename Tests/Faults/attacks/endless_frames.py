@@ -37,12 +37,11 @@ REPLY_HEADERS = b"\x88\x0f\x10\x17application/dns-message"
 
 
 def frame(kind, flags, stream, payload=b""):
-    """Returns an HTTP/2 frame."""
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
 
 
 def serve(client, context):
-    """Answers health probes, which ask for the root; answers any other name with frames without end."""
+    """Answers health probes; sends frames without end for other names."""
     with contextlib.suppress(OSError), context.wrap_socket(client, server_side=True) as stream:
         octets = stream.makefile("rb")
         octets.read(24)
@@ -70,7 +69,6 @@ def serve(client, context):
 
 @contextlib.contextmanager
 def hostile(context):
-    """Runs the hostile upstream in its own process; yields its port."""
     context.set_alpn_protocols(["h2"])
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         child = os.fork()
@@ -86,7 +84,7 @@ def hostile(context):
 
 
 def attack(port):
-    """Asks for fifty names a second of the hostile upstream."""
+    """Asks for fifty hostile names a second."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind((common.CLIENTS[0], 0))
         number = 0
@@ -97,7 +95,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Returns the longest time for a name of the honest upstream during the attack."""
+    """Returns the longest time for an honest name."""
     with tempfile.TemporaryDirectory() as directory:
         file, context = common.certificate(directory)
         with hostile(context) as port, common.upstream(lambda label: (0, 1)) as honest:

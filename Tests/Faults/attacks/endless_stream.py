@@ -21,7 +21,6 @@ upstreams:
 
 
 def flood(listener):
-    """Sends to each client as fast as the client reads."""
     junk = common.framed(b"\x55" * 12) * 9000
 
     def send(client):
@@ -37,7 +36,7 @@ def flood(listener):
 
 
 def run(programs, server):
-    """Returns the longest time until `localhost` was answered during the flood."""
+    """Returns the longest time until `localhost` was answered."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=flood, args=(listener,), daemon=True).start()
         text = SETTINGS.replace("PORT", str(listener.getsockname()[1]))

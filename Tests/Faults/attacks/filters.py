@@ -28,7 +28,7 @@ ADDRESSES = [
     "2001:0:102:304::f5ff:fffe", "2002:a00:1::1", "2002:6464:64c8::1", "fc00::1", "fd00::1",
     "fe80::1", "fec0::1", "ff02::fb",
 ]
-# These addresses must pass, so that dropping all of them fails.
+# Must pass, so that dropping all addresses fails.
 GLOBAL = ["192.0.2.1", "1.1.1.1", "100.128.0.1", "2001:db8::1", "2606:4700::1111", "64:ff9b::1.1.1.1"]
 
 SETTINGS = {
@@ -70,12 +70,11 @@ A, AAAA, HTTPS = 1, 28, 65
 
 
 def address_of(label):
-    """Returns the address that a name such as `n3.vendor.example` stands for."""
+    """Address for a name such as `n3.vendor.example`."""
     return ipaddress.ip_address((ADDRESSES + GLOBAL)[int(label[1:])])
 
 
 def record(kind, address):
-    """Returns the type's record data for an address."""
     if kind != HTTPS:
         return address.packed
     return struct.pack("!HBHH", 1, 0, 4 if address.version == 4 else 6, len(address.packed)) + address.packed
@@ -113,12 +112,9 @@ class Upstream(threading.Thread):
 
 
 class Vendor(http.server.BaseHTTPRequestHandler):
-    """A DNS API in Google's JSON format."""
-
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        """Answers with the address that the name stands for."""
         asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
         name = asked["name"][0]
         kind = asked.get("type", ["A"])[0]
@@ -140,7 +136,7 @@ class Vendor(http.server.BaseHTTPRequestHandler):
 
 
 def start_vendor(directory):
-    """Starts the vendor over TLS; returns the server and the file of its certificate."""
+    """Returns the server and the file of its certificate."""
     chain, key = os.path.join(directory, "chain.pem"), os.path.join(directory, "key.pem")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
@@ -157,7 +153,6 @@ def start_vendor(directory):
 
 
 def ask(client, name, kind):
-    """Returns the data of the records of this type in the answer."""
     wire = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
     client.send(struct.pack("!HHHHHH", kind, 0x0100, 1, 0, 0, 0) + wire + struct.pack("!HH", kind, 1))
     reply = client.recv(4096)

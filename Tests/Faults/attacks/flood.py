@@ -30,7 +30,6 @@ def attack(port, part):
 
 
 def run(programs, server):
-    """Measures the longest time between two watchdog notifications."""
     with tempfile.TemporaryDirectory() as directory, common.upstream(lambda label: (0, 1)) as upstream:
         path = os.path.join(directory, "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:

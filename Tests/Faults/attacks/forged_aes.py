@@ -61,7 +61,6 @@ def run(programs, server):
             vector = xor(xor(known["vector"], known["plain"]), wanted)
             return 200, {}, (vector + known["block"]).hex().encode()
 
-        # The emulator's record of www.dnspod.cn begins with the name.
         known_plain = KNOWN.encode()
         with stranger(answer) as port:
             settings = SETTINGS.replace("PORT", str(port))
@@ -80,7 +79,7 @@ def run(programs, server):
 
 
 class WithKey(Server):
-    """A server with the key of the emulator's demo account in its directory."""
+    """The key of the emulator's demo account."""
 
     def _prepare(self):
         file = os.path.join(self.directory, "key")
@@ -90,7 +89,6 @@ class WithKey(Server):
 
 
 def ask(address, name):
-    """Returns the IPv4 addresses that the daemon gives for `name`."""
     reply = dns.query.udp(dns.message.make_query(name, "A"), address[0], 8, port=address[1])
     return [record.address for rrset in reply.answer for record in rrset if record.rdtype == 1]
 

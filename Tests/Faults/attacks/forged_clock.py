@@ -56,8 +56,6 @@ def run(programs, server):
 
 
 class WithSecret(Server):
-    """A server with the secret of an account in its directory."""
-
     def _prepare(self):
         file = os.path.join(self.directory, "secret")
         with open(file, "w", encoding="ascii") as secret:

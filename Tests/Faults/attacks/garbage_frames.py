@@ -19,7 +19,7 @@ FRAMES = {
 
 
 def served_seconds(port, octets):
-    """Sends such messages for some seconds; returns how long the server accepted them."""
+    """Returns how long the server accepted such messages."""
     begin = time.monotonic()
     with common.connect(port, common.CLIENTS[0]) as client:
         client.settimeout(0.5)
@@ -39,7 +39,6 @@ def served_seconds(port, octets):
 
 
 def run(programs, server):
-    """Sends each kind of message over its own connection."""
     with common.upstream(lambda label: (0, 1)) as upstream:
         settings = common.forwarding(server, upstream)
         with common.Server(programs, server, settings) as daemon:

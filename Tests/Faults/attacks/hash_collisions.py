@@ -43,7 +43,7 @@ forward-zone:
 
 
 class Upstream(threading.Thread):
-    """Answers every query with one record of four octets, and counts the queries."""
+    """Answers and counts queries."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -66,7 +66,6 @@ class Upstream(threading.Thread):
 
 
 def question_end(message):
-    """Returns the offset after the question."""
     offset = 12
     while message[offset]:
         offset += 1 + message[offset]
@@ -83,7 +82,6 @@ def chosen(base, tail):
 
 
 def is_name(octets):
-    """Returns whether the octets are one uncompressed name in wire form."""
     offset = 0
     while offset < len(octets) and 0 < octets[offset] <= 63:
         offset += 1 + octets[offset]
@@ -91,12 +89,10 @@ def is_name(octets):
 
 
 def base_of(name, kind):
-    """Returns the base with which `chosen` yields questions that collide with this one."""
     return int.from_bytes(name[:8], "little") ^ (kind * GOLDEN & MASK)
 
 
 def ask(client, name, kind):
-    """Sends one query and waits for the reply."""
     client.send(struct.pack("!HHHHHH", kind, 0x0100, 1, 0, 0, 0) + name + struct.pack("!HH", kind, 1))
     client.recv(4096)
 
@@ -115,13 +111,13 @@ def run(programs, server):
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:
             ask(client, name, kind)
-        # In reverse order: storing an entry again may evict a checked one.
+        # In reverse: storing an entry again may evict a checked one.
         before = upstream.asked
         for name, kind in reversed(first):
             ask(client, name, kind)
         kept = KEPT - (upstream.asked - before)
 
-        # Queried until in use: the oldest entry in use is evicted first.
+        # The oldest entry in use is evicted first.
         popular = b"\7popular\7example\0"
         for _ in range(4):
             ask(client, popular, 1)

@@ -67,7 +67,6 @@ def run(programs, server):
 
 
 def attack(port, end):
-    """Queries a new dead name at an interval until `end` is set."""
     import socket
 
     number = 0
@@ -79,7 +78,7 @@ def attack(port, end):
 
 
 class Plain:
-    """A plain upstream that answers all names and records them in `seen`."""
+    """Answers all names and records them in `seen`."""
 
     def __init__(self, seen):
         self.seen = seen

@@ -11,7 +11,7 @@ TITLE = "an upstream that comes and goes fills the log"
 PROMISE = "at most 8 lines about one server in 12 s"
 PEERS = ()
 
-# Never set; its timeout paces queries and upstream.
+# Never set; paces queries and upstream.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -23,18 +23,17 @@ upstreams:
 
 
 def run(programs, server):
-    """Returns the number of log lines about the upstream in 12 s."""
     port = common.free_port()
     end = time.monotonic() + 12
 
     def flap():
-        """Opens the upstream's port for 30 ms and closes it for 30 ms, in turn."""
+        """Opens and closes the upstream's port for 30 ms each."""
         while time.monotonic() < end:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream:
                 try:
                     upstream.bind(("127.0.0.1", port))
                 except OSError:
-                    continue  # The socket of a query has the port at this moment.
+                    continue  # A query's socket has the port.
                 upstream.settimeout(0.03)
                 close = time.monotonic() + 0.03
                 with contextlib.suppress(TimeoutError):

@@ -11,7 +11,7 @@ LIMIT = 96
 
 
 def run(programs, server):
-    """Queries one name on all connections, then a different name with each query."""
+    """Queries one name on all connections, then a new name with each query."""
     with common.upstream(lambda label: (1.5, RECORDS)) as port:
         settings = common.forwarding(server, port)
         with common.Server(programs, server, settings) as daemon:

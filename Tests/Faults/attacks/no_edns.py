@@ -38,7 +38,6 @@ forward-zone:
 
 
 def serve(upstream):
-    """Answers queries without EDNS, and rejects others with FORMERR."""
     with contextlib.suppress(OSError):
         while True:
             octets, client = upstream.recvfrom(4096)
@@ -55,7 +54,6 @@ def serve(upstream):
 
 
 def run(programs, server):
-    """Returns how many of five names are answered."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream:
         upstream.bind(("127.0.0.1", 0))
         threading.Thread(target=serve, args=(upstream,), daemon=True).start()

@@ -14,7 +14,6 @@ CONNECTIONS, QUERIES, NAMES, SECONDS = 16, 400, 100, 6
 
 
 def attack(port):
-    """Keeps all connections full of queries, and reads all replies."""
     queries = b"".join(
         common.framed(common.query("x.invalid", number)) for number in range(QUERIES)
     )
@@ -34,7 +33,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Measures the time to an answer over new TCP connections of another client."""
+    """Measures another client's time to an answer over new connections."""
     with common.upstream(lambda label: (0, 1)) as upstream:
         settings = common.forwarding(server, upstream)
         with common.Server(programs, server, settings) as daemon:

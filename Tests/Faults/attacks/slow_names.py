@@ -23,14 +23,13 @@ upstreams:
 
 
 def reply_in_time(query):
-    """Returns the reply to a query, after a delay if its name is slow."""
     if dns.message.from_wire(query).question[0].name.to_text().startswith("slow"):
         common.pause(SECONDS)
     return common.address_reply(query)
 
 
 class InOrder(common.EncryptedUpstream):
-    """A DNS over TLS server that answers the queries of a connection in order."""
+    """DNS over TLS: answers the queries of a connection in order."""
 
     scheme, path = "tls", ""
 
@@ -45,7 +44,7 @@ class InOrder(common.EncryptedUpstream):
 
 
 class OneAtATime(common.EncryptedUpstream):
-    """A DNS over HTTPS server with HTTP/1.1."""
+    """DNS over HTTPS with HTTP/1.1."""
 
     scheme, path = "https", "/dns-query"
 
@@ -65,7 +64,7 @@ class OneAtATime(common.EncryptedUpstream):
 
 
 def in_the_clear(programs, server, kind):
-    """Returns how many names other than the slow ones the plain upstream saw."""
+    """Returns how many other names the plain upstream saw."""
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             kind(directory) as encrypted, common.PlainUpstream() as plain:
         text = SETTINGS.replace("SCHEME", kind.scheme).replace("PATH", kind.path)
@@ -83,7 +82,6 @@ def in_the_clear(programs, server, kind):
 
 
 def run(programs, server):
-    """Returns the other names that the plain upstream saw, for both kinds of servers."""
     tls = in_the_clear(programs, server, InOrder)
     https = in_the_clear(programs, server, OneAtATime)
     figure = f"{tls} of {OTHERS} names in the clear over TLS, {https} of {OTHERS} over HTTP/1.1"

@@ -12,7 +12,7 @@ CONNECTIONS, QUERIES, NAMES, SECONDS = 120, 100, 240, 8
 
 
 class Connection:
-    """One connection of the attacker, kept full of queries for dead names."""
+    """A connection full of queries for dead names."""
 
     def __init__(self, port):
         self.stream = common.connect(port, common.CLIENTS[0])
@@ -20,7 +20,6 @@ class Connection:
         self.waiting, self.unsent, self.unread = 0, b"", b""
 
     def ask(self, numbers):
-        """Sends as many queries as the connection may have pending."""
         while self.waiting < QUERIES:
             number = next(numbers)
             message = common.query(f"dead{number}.example", number & 0xFFFF)
@@ -30,7 +29,7 @@ class Connection:
             self.unsent = self.unsent[self.stream.send(self.unsent):]
 
     def read(self):
-        """Counts the replies; returns whether the connection is still open."""
+        """Returns whether the connection is still open."""
         with contextlib.suppress(BlockingIOError):
             octets = self.stream.recv(65535)
             if not octets:
@@ -46,7 +45,7 @@ class Connection:
 
 
 def attack(port):
-    """Keeps all connections full of queries for dead names, and reopens closed ones."""
+    """Keeps all connections full, and reopens closed ones."""
     connections, numbers = [], itertools.count()
     while True:
         with contextlib.suppress(OSError):
@@ -65,7 +64,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Queries live names from another address during the attack."""
+    """Queries live names from another address."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

@@ -14,7 +14,6 @@ RATE, NAMES, SECONDS = 3000, 240, 12
 
 
 def attack(port):
-    """Sends queries for dead names at a fixed rate, and reads nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind((common.CLIENTS[0], 0))
         client.connect(("127.0.0.1", port))
@@ -29,7 +28,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Queries live names from another address, from 3 s after the start of the attack."""
+    """Queries live names from another address, after 3 s."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

@@ -11,7 +11,7 @@ CONNECTIONS, TRIES, SECONDS = 128, 40, 8
 
 
 def attack(port):
-    """Keeps 128 connections of each address open, and queries a dead name on each every second."""
+    """Keeps 128 connections per address open, with a query for a dead name on each every second."""
     clients, number = [], 0
     while True:
         for source in common.CLIENTS[:2]:
@@ -35,7 +35,6 @@ def attack(port):
 
 
 def is_answered(port, number):
-    """Returns whether a new connection gets an answer within 2 s."""
     with contextlib.suppress(OSError):
         with common.connect(port, common.CLIENTS[2]) as client:
             client.settimeout(2)
@@ -46,7 +45,6 @@ def is_answered(port, number):
 
 
 def run(programs, server):
-    """Connects from a third address during the attack."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)
@@ -58,7 +56,7 @@ def run(programs, server):
                     failed += not is_answered(daemon.port, number)
                     common.pause(SECONDS / TRIES)
                     if number >= 7 and failed == number + 1:
-                        # The remaining tries would take 2 s each.
+                        # The other tries would take 2 s each.
                         failed = TRIES
                         break
             alive = daemon.is_alive()

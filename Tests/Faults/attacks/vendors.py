@@ -8,7 +8,7 @@ import threading
 
 
 class Emulator:
-    """A running httpdns-emulator on its own port; use it as a context manager."""
+    """httpdns-emulator on its own port; use it as a context manager."""
 
     def __init__(self, programs, *options):
         self.command = [os.path.join(programs, "httpdns-emulator"), "--listen", "127.0.0.1:0", *options]
@@ -28,7 +28,7 @@ class Emulator:
 
 @contextlib.contextmanager
 def stranger(answer):
-    """Runs an HTTP server with the replies of `answer(path)`: (status, headers, body); yields its port."""
+    """Runs an HTTP server with replies `answer(path)`: (status, headers, body); yields its port."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

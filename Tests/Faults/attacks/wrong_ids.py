@@ -24,7 +24,6 @@ upstreams:
 
 
 def forge(upstream):
-    """Sends `GUESSES` replies with wrong IDs for each query."""
     with contextlib.suppress(OSError):
         while True:
             query, client = upstream.recvfrom(4096)
@@ -38,7 +37,6 @@ def forge(upstream):
 
 
 def answer(listener):
-    """Answers over TCP, one query per connection."""
     with contextlib.suppress(OSError):
         while True:
             client, _ = listener.accept()
@@ -64,7 +62,7 @@ def run(programs, server):
     answered = sum(rcode == 0 for rcode in rcodes)
     counted = stats.get("foreign-replies")
     figure = f"{answered} of {QUERIES} names answered, {counted} forged replies counted"
-    # Retries and probes use other sockets, so a query may count forged replies twice.
+    # Retries and probes may count forged replies twice.
     return figure, answered == QUERIES and counted is not None and 0 < counted <= QUERIES * 8 * 2
 
 

@@ -2,7 +2,6 @@
 import Fuzzing
 import Glibc
 
-/// Target of `HTTPDNSD_FUZZ_TARGET`, which `scripts/fuzz` sets.
 private let target: FuzzTarget = {
     let name = unsafe getenv("HTTPDNSD_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
@@ -11,7 +10,7 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// Runs the target on one input; a finding ends the process, as libFuzzer requires.
+/// A finding ends the process, as libFuzzer requires.
 private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     do {
@@ -33,7 +32,6 @@ public func main(
     return unsafe runDriver(&count, &arguments, test)
 }
 
-/// Parses libFuzzer's options and runs `test`.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
     _ count: UnsafeMutablePointer<CInt>,

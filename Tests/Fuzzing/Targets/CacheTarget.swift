@@ -3,7 +3,7 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// A cached reply written behind the query equals the reply built from parts.
+    /// A cached reply behind the query equals the reply built from parts.
     ///
     /// Three octets set the elapsed seconds and the client's flags; the reply follows.
     static let cache = FuzzTarget(name: "cache") { octets in
@@ -23,7 +23,6 @@ extension FuzzTarget {
     }
 }
 
-/// Reply, and a later client with the same name.
 private struct CacheOracle {
     let reply: Message
     let question: Question
@@ -32,7 +31,6 @@ private struct CacheOracle {
 
     let query: Message
 
-    /// Maximum reply size in octets.
     let limit: Int
 
     init(
@@ -50,7 +48,7 @@ private struct CacheOracle {
         header.recursionDesired = true
         header.checkingDisabled = wishes & 1 != 0
         var asked = question
-        // Other case of letters (0x20).
+        // 0x20.
         if wishes & 2 != 0 { asked.name = question.name.lowercased }
         query = Message(
             header: header,
@@ -91,12 +89,11 @@ private struct CacheOracle {
         let patched = try Message(parsing: Array(buffer[..<hit.length]))
         try promise(
             patched.questions.first?.name.octets == query.questions.first?.name.octets,
-            "the case of letters of the question is lost"
+            "the question's letter case is lost"
         )
         try promise(patched.header.isTruncated == hit.isTruncated, "TC differs from the result")
         let expected = rebuilt(rcode, isTruncated: hit.isTruncated)
         try promise(patched == expected, "patched: \(patched)\nrebuilt: \(expected)")
-        // Truncated only if the reply does not fit.
         let length =
             facts.questionEnd + sections.octets.count + (query.edns?.octets.count ?? 0)
         try promise(hit.isTruncated == (length > limit), "cut, or not, at \(length) octets")
@@ -117,7 +114,6 @@ private struct CacheOracle {
         return message
     }
 
-    /// Record after that time.
     private func aged(_ record: Record) -> Record {
         var record = record
         record.ttl -= min(record.ttl, age)

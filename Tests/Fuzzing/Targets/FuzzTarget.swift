@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Parser of untrusted input with its invariants.
+/// Parser with its invariants.
 package struct FuzzTarget: Sendable {
-    /// Also the name of the folders of seeds and findings.
+    /// Also the folder of seeds and findings.
     package let name: String
 
-    /// Parses an input; throws a `Finding` for a broken invariant.
+    /// Throws a `Finding` for a broken invariant.
     package let check: @Sendable ([UInt8]) throws -> Void
 }
 
@@ -18,7 +18,6 @@ extension FuzzTarget {
 
 /// A broken invariant.
 package struct Finding: Error, CustomStringConvertible {
-    /// The invariant.
     package let description: String
 }
 
@@ -38,10 +37,8 @@ struct FuzzInput {
 
     mutating func octet() -> UInt8 { rest.popFirst() ?? 0 }
 
-    /// Next two octets as a number.
     mutating func number() -> UInt16 { UInt16(octet()) << 8 | UInt16(octet()) }
 
-    /// Next octets, up to `count`.
     mutating func octets(_ count: Int) -> [UInt8] {
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))
@@ -49,6 +46,5 @@ struct FuzzInput {
 }
 
 extension [UInt8] {
-    /// True if these octets occur in the collection.
     func has(_ octets: some Collection<UInt8>) -> Bool { firstRange(of: octets) != nil }
 }

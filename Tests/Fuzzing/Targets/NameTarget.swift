@@ -40,7 +40,6 @@ private enum NameOracle {
         try judgeLabels(name)
     }
 
-    /// The labels are those of the wire form.
     private static func judgeLabels(_ name: Name) throws {
         var built = Name.root
         for label in Array(name.labels).reversed() {
@@ -53,7 +52,6 @@ private enum NameOracle {
         try promise(built.octets == name.octets, "the labels are of another name")
     }
 
-    /// An error has a place inside the text.
     static func judge(_ error: NameTextError, _ octets: [UInt8]) throws {
         let place: Int? =
             switch error {
@@ -66,7 +64,6 @@ private enum NameOracle {
         try promise((error == .empty) == octets.isEmpty, "\(error)")
     }
 
-    /// Printed addresses and networks are parsed unchanged.
     static func judgeAddresses(_ text: String) throws {
         if let address = IPAddress(text) {
             try promise(IPAddress(address.description) == address, "\(text) is another address")

@@ -23,7 +23,6 @@ extension FuzzTarget {
 }
 
 private struct SettingsPlaces {
-    /// Characters of each line, plus one.
     private let columns: [Int]
 
     init(of octets: [UInt8]) {
@@ -32,7 +31,6 @@ private struct SettingsPlaces {
         columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
     }
 
-    /// A problem has a place in the text, and is one line.
     func judge(_ problem: SettingsProblem) throws {
         try promise(
             columns.indices.contains(problem.line - 1)
@@ -41,7 +39,7 @@ private struct SettingsPlaces {
         )
         try promise(
             "\(problem)".unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
-            "an error message with terminal control characters"
+            "terminal control characters in an error message"
         )
     }
 }

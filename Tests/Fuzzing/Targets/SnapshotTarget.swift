@@ -19,7 +19,6 @@ private struct SnapshotOracle {
     private let cache: AnswerCache
     private let start: Instant
 
-    /// Wall clock of the snapshots in seconds.
     private static let wallTime: UInt64 = 1_000_000
 
     init() {
@@ -43,7 +42,6 @@ private struct SnapshotOracle {
         try judgeAnother(entries)
     }
 
-    /// Name and records of an entry are in the file and form a message.
     private func judge(_ entry: CacheEntry, in file: [UInt8]) throws {
         let question = 12 + entry.name.octets.count + 4
         try promise(file.has(entry.name.octets), "\(entry.name) is not in the file")
@@ -61,7 +59,6 @@ private struct SnapshotOracle {
         )
     }
 
-    /// True if the record's data may be compressed.
     private func isCompressed(_ record: Record) -> Bool {
         switch record.data {
         case .a, .aaaa, .txt: false
@@ -69,7 +66,6 @@ private struct SnapshotOracle {
         }
     }
 
-    /// A snapshot of the restored cache has the same entries.
     private func judgeAnother(_ entries: [CacheEntry]) throws {
         var writer = SnapshotWriter(of: cache, now: start, wallTime: Self.wallTime)
         var file: [UInt8] = []
@@ -85,7 +81,6 @@ private struct SnapshotOracle {
         self.start = start
     }
 
-    /// Identity and content of an entry.
     private struct Key: Hashable {
         let question: Question
         let variant: AnswerVariant
@@ -109,10 +104,8 @@ private struct SnapshotOracle {
 
     // MARK: - Checksums
 
-    /// File with correct checksums in all complete blocks.
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
-        // After magic number and version.
         var block = 10
         while block + 9 <= file.count {
             let count = file[block + 1..<block + 5].reduce(0) { $0 << 8 | Int($1) }
@@ -126,7 +119,7 @@ private struct SnapshotOracle {
         return file
     }
 
-    /// CRC-32C (RFC 3720 appendix B.4) bit by bit.
+    /// CRC-32C (RFC 3720 appendix B.4).
     private static func checksum(_ octets: some Sequence<UInt8>) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {

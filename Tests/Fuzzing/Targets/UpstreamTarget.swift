@@ -23,7 +23,7 @@ extension FuzzTarget {
     }
 }
 
-/// Reproducible random numbers (SplitMix64).
+/// SplitMix64.
 private struct Draw: RandomNumberGenerator {
     var state: UInt64
 
@@ -39,7 +39,7 @@ private struct Draw: RandomNumberGenerator {
 private enum UpstreamOracle {
     static let name = (try? Name("www.example.com")) ?? .root
 
-    /// Pending query; equal draws give equal IDs.
+    /// Equal draws give equal IDs.
     static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
@@ -56,7 +56,6 @@ private enum UpstreamOracle {
         return reply
     }
 
-    /// An accepted reply has QR, ID and question of the query, and no other query accepts it.
     static func validate(
         _ octets: [UInt8],
         _ query: ForwardedQuery,
@@ -129,7 +128,6 @@ private enum UpstreamOracle {
         try judgeAnswer(to: query, from: message)
     }
 
-    /// The answer has all records of the question once, and no others.
     private static func judgeAnswer(to query: ForwardedQuery, from reply: Message) throws {
         let question = query.question
         let asked = Query(question: question, dnssecOK: query.dnssecOK)
@@ -153,7 +151,6 @@ private enum UpstreamOracle {
         try promise(answer.lifetime <= longest, "the lifetime exceeds the limit")
     }
 
-    /// No query with another name, type, class or ID accepts the reply.
     private static func judgeOthers(_ octets: [UInt8], _ query: ForwardedQuery) throws {
         var others = [query, query, query]
         others[0].question.type = .aaaa
@@ -168,7 +165,6 @@ private enum UpstreamOracle {
 }
 
 extension Record {
-    /// Record with TTL 0.
     fileprivate var withoutTTL: Record {
         var record = self
         record.ttl = 0

@@ -2,7 +2,7 @@
 import Control
 
 extension FuzzTarget {
-    /// Framing is independent of read sizes, and calls and replies survive encoding and parsing.
+    /// Framing is independent of read sizes; calls and replies survive encoding.
     ///
     /// The first octet sets the read sizes.
     static let varlink = FuzzTarget(name: "varlink") { octets in
@@ -21,10 +21,8 @@ extension FuzzTarget {
 }
 
 private enum VarlinkOracle {
-    /// Short maximum, so that some messages exceed it.
     static let limit = 2048
 
-    /// Messages of a stream read in pieces, up to the first too long one.
     static func messages(of stream: [UInt8], inPiecesOf size: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var messages: [[UInt8]] = []
@@ -88,7 +86,6 @@ private enum VarlinkOracle {
         return arguments
     }
 
-    /// A reply with its error survives encoding.
     static func judge(_ reply: Reply) throws {
         let again = try Reply(message: reply.message().dropLast())
         try promise(again == reply, "\(again) is another reply")

@@ -3,9 +3,7 @@ import DNSWire
 import HTTPDNS
 import Net
 
-/// Invariants of all answers from a vendor's reply.
 struct VendorOracle {
-    /// Vendor with one set of options.
     let vendor: any Vendor
 
     /// True if replies with addresses contain the name.
@@ -15,7 +13,6 @@ struct VendorOracle {
 
     private static let server = SocketAddress("192.0.2.1:80")
 
-    /// Parses `body` for lookups of each kind.
     func judge(_ body: [UInt8]) throws {
         let reply = HTTPReply(status: 200, body: body)
         for families in [Families.both, .v4, .v6] {
@@ -50,7 +47,6 @@ struct VendorOracle {
         return answers
     }
 
-    /// Addresses have the right family, are usable, and not too many.
     private func judge(_ set: AddressSet?, octets: Int) throws {
         guard let set else { return }
         try promise(set.addresses.count <= VendorLimits.maximumAddresses, "too many addresses")
@@ -70,7 +66,6 @@ struct VendorOracle {
         try promise(small.has(answer.name.text.utf8), "a reply for another name is accepted")
     }
 
-    /// An error status gives no answer.
     private func judgeRefusal(_ body: [UInt8]) throws {
         let lookup = VendorQuery(names: [Self.names[0]], families: .v4)
         for status in [204, 401, 429, 500] {
@@ -114,7 +109,6 @@ struct VendorOracle {
 }
 
 extension IPAddress {
-    /// True for an address of an Internet server.
     fileprivate var canBeServer: Bool {
         reach != .none
     }

@@ -3,7 +3,6 @@ import FoundationEssentials
 import HTTPDNS
 
 extension FuzzTarget {
-    /// Tencent's text, plain and with both ciphers.
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
@@ -12,17 +11,14 @@ extension FuzzTarget {
         for (sealed, cipher) in try tencentSealed.get() {
             try sealed.judge(body)
             let text = hexadecimal(try cipher.seal(body, vector: vector(of: cipher)))
-            // Encrypted text is longer.
             guard text.count <= VendorLimits.maximumBody else { return }
             try sealed.judge(text)
             try sealed.judgeSame(text, as: plain, body)
         }
     }
 
-    /// Alibaba's v1.
     static let alibabaV1 = json("alibaba-v1") { try Alibaba(account: "100000", api: .v1) }
 
-    /// Alibaba's v2: whole replies, and data with both ciphers.
     static let alibabaV2 = FuzzTarget(name: "alibaba-v2") { body in
         let plain = try alibabaPlain.get()
         try plain.judge(body)
@@ -39,10 +35,8 @@ extension FuzzTarget {
 
     static let volcengine = json("volcengine") { try Volcengine(account: "1", secret: Secret("a")) }
 
-    /// JSON of public resolvers.
     static let json = json("json") { try DNSJSON(url: "https://dns.example/resolve") }
 
-    /// Vendor with JSON replies that contain the name.
     private static func json(_ name: String, _ vendor: () throws -> any Vendor) -> FuzzTarget {
         let oracle = Result { VendorOracle(vendor: try vendor(), namesItsAnswers: true) }
         return FuzzTarget(name: name) { try oracle.get().judge($0) }
@@ -86,7 +80,6 @@ extension FuzzTarget {
         }
     }
 
-    /// Fixed vector of a cipher.
     private static func vector(of cipher: any Cipher) -> [UInt8] {
         [UInt8](repeating: 0xA5, count: cipher.vectorOctets)
     }

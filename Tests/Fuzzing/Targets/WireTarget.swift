@@ -11,7 +11,6 @@ extension FuzzTarget {
 }
 
 private enum WireOracle {
-    /// An encoded message is parsed unchanged, whole or truncated.
     static func judgeWriting(_ read: Message) throws {
         var message = read
         message.header.isTruncated = false
@@ -25,7 +24,7 @@ private enum WireOracle {
         let records = message.answers + message.authorities + message.additionals
         try promise(
             records.allSatisfy { "\($0)".utf8.allSatisfy { 0x20...0x7E ~= $0 } },
-            "a record is printed with terminal control characters"
+            "terminal control characters in a printed record"
         )
         for limit in [12, 512, 1232] { try judge(message.encoded(limit: limit), limit, message) }
     }
@@ -70,7 +69,7 @@ private enum WireOracle {
             try promise(asks == facts.edns?.asksKeepalive, "another keepalive")
             try judgeCookies(facts, octets, message)
         } else {
-            // The only difference: in-place parsing ignores option contents.
+            // In-place parsing ignores option contents.
             let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
             try promise(facts.edns != nil, "accepted in place, refused as a message")
             try judge(facts, bare, try Message(parsing: bare))
@@ -99,7 +98,6 @@ private enum WireOracle {
         try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "another DO")
     }
 
-    /// The first cookie is that of the in-place parser.
     private static func judgeCookies(
         _ facts: QueryFacts,
         _ octets: [UInt8],
@@ -134,7 +132,7 @@ private enum WireOracle {
         try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this")
     }
 
-    /// True for a pointer into the header: message parsing follows it, in-place parsing refuses it.
+    /// A pointer into the header, which only message parsing follows.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, 1...63 ~= octets[position] {
@@ -143,7 +141,6 @@ private enum WireOracle {
         return position < octets.count && octets[position] >= 0xC0
     }
 
-    /// A reply without records has the unchanged question and a correct length.
     private static func judgeEmptyReply(_ facts: QueryFacts, _ octets: [UInt8]) throws {
         var buffer = octets + [UInt8](repeating: 0, count: 512)
         let count = buffer.withMutableRawSpan {

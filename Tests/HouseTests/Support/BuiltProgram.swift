@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Serializes spawning: a child must not keep another child's pipes open.
+/// A child must not keep another child's pipes open.
 private let spawning = Mutex(())
 
 struct Run {
@@ -11,18 +11,16 @@ struct Run {
     let errors: String
     let code: Int32
 
-    /// Runs a program of this build.
     static func product(_ name: String, _ arguments: String...) throws -> Run {
         try Run(product(name), arguments)
     }
 
-    /// Path of a program of this build.
     static func product(_ name: String) -> URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().appending(path: name)
     }
 
-    /// Runs a program to its end; its standard error must fit into a pipe.
+    /// Standard error must fit into a pipe.
     init(_ program: URL, _ arguments: [String]) throws {
         let process = Process()
         let output = Pipe()

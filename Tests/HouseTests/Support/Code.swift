@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Formatted Swift code by lines, without a parser.
 struct Code {
-    /// Code without comments and string contents; same line numbers.
+    /// Same line numbers.
     let text: String
 
     let lines: [String]
 
-    /// Lines with comments.
     let commented: [String]
 
     init(_ source: String) {
@@ -23,7 +21,6 @@ struct Code {
         text = lines.joined(separator: "\n")
     }
 
-    /// Line without string contents and comment.
     private static func bare(_ line: String) -> String {
         var result = ""
         var isInString = false
@@ -44,7 +41,6 @@ struct Code {
         return result
     }
 
-    /// Nil for an empty line.
     func indentation(_ index: Int) -> Int? {
         let line = commented[index]
         guard let first = line.firstIndex(where: { $0 != " " }) else { return nil }
@@ -53,7 +49,7 @@ struct Code {
 
     // MARK: - Declarations
 
-    /// Lines of the declaration around a line, with its comments and attributes.
+    /// The declaration around a line, with its comments and attributes.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)
         var first = head
@@ -61,7 +57,6 @@ struct Code {
         return first...last(of: head)
     }
 
-    /// Comments and attributes of the types around a line.
     func commentsOfTypes(around index: Int) -> [String] {
         var found: [String] = []
         var least = indentation(index) ?? 0
@@ -78,7 +73,6 @@ struct Code {
         return found
     }
 
-    /// First line of the declaration.
     private func head(of index: Int) -> Int {
         if isBody(index) { return index }
         var head = index
@@ -97,7 +91,6 @@ struct Code {
         return head
     }
 
-    /// Last line of the declaration.
     private func last(of head: Int) -> Int {
         let wanted = indentation(head)
         guard lines[head].hasSuffix("{") || lines[head].hasSuffix("(") else { return head }
@@ -108,19 +101,16 @@ struct Code {
         return lines.count - 1
     }
 
-    /// True if the line ends a signature or call.
     private func closes(_ index: Int) -> Bool {
         lines[index].trimmingCharacters(in: .whitespaces).hasPrefix(")")
     }
 
-    /// True for a comment or an attribute of the next declaration.
     private func isAbove(_ index: Int, at wanted: Int?) -> Bool {
         guard indentation(index) == wanted else { return false }
         let line = commented[index].trimmingCharacters(in: .whitespaces)
         return line.hasPrefix("//") || (line.hasPrefix("@") && !line.contains("{"))
     }
 
-    /// True if the line begins a declaration with code.
     private func isBody(_ index: Int) -> Bool {
         matches(
             index,

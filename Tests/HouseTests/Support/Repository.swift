@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Text file of the repository.
 struct SourceFile: Sendable, CustomTestStringConvertible {
     /// Relative to the root.
     let path: String
@@ -11,25 +10,22 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     var lines: [String] { text.components(separatedBy: "\n") }
 
-    /// Folder below `Sources` or `Tests`.
     var room: String {
         let parts = path.split(separator: "/")
         return parts.count > 2 ? String(parts[1]) : ""
     }
 
-    /// Without the dot.
     var suffix: String { (path as NSString).pathExtension }
 
     var testDescription: String { path }
 }
 
-/// Repository of these tests.
 enum Repository {
     static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Folders and files without build products.
+    /// No build products.
     private static let ours = [
         "Sources", "Tests", "scripts", "systemd", "config", "man", ".ci",
         "Package.swift", "README.md", "CHANGELOG.md", ".swift-format",
@@ -40,14 +36,12 @@ enum Repository {
         let paths =
             FileManager.default.subpaths(atPath: place.path)?.map { "\(name)/\($0)" } ?? [name]
         return paths.sorted().filter { !$0.contains("__pycache__") }.compactMap { path in
-            // Skips files that are not UTF-8.
             guard let text = try? String(contentsOf: root.appending(path: path), encoding: .utf8)
             else { return nil }
             return SourceFile(path: path, text: text)
         }
     }
 
-    /// Swift files of the products.
     static let sources = files.filter { $0.path.hasPrefix("Sources/") && $0.suffix == "swift" }
 
     static let rooms = Set(files.filter { $0.path.hasPrefix("Sources/") }.map(\.room))
@@ -58,7 +52,7 @@ enum Repository {
 }
 
 extension String {
-    /// Matches of a regular expression with their groups.
+    /// Matches with their groups.
     func matches(of pattern: String) throws -> [[String]] {
         let expression = try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
         let whole = NSRange(startIndex..., in: self)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Settings of a vendor `alibaba` with the emulator's account.
 struct AlibabaText {
     let text: String
 
-    /// Writes the secret to `scratch` and composes the settings.
-    ///
-    /// - Parameter extra: further vendor options, such as `schedule: on`.
+    /// - Parameter extra: further options, such as `schedule: on`.
     init(servers: [String], in scratch: Scratch, extra: String...) throws {
         let secret = try scratch.write(
             "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n",

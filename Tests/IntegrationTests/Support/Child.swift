@@ -2,13 +2,12 @@
 import Foundation
 import Testing
 
-/// A child process with captured output, killed with this object.
+/// A child process, killed with this object.
 ///
-/// Threads read the pipes and wait for the exit, so a full pipe never blocks the program.
+/// Threads read its output, so a full pipe never blocks the program.
 final class Child: @unchecked Sendable {
-    /// Exit status and output of a program.
     struct End: Sendable {
-        /// Exit code, or 128 plus the number of the signal that ended the program.
+        /// Exit code, or 128 plus the signal that ended the program.
         let status: Int32
         let output: String
         let errors: String
@@ -28,10 +27,9 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Starts `program`, which is searched in the system's directories unless it is a path.
+    /// Searches the program unless it is a path.
     ///
-    /// - Parameter descriptors: inherited descriptors besides the standard three, by their number
-    ///   in the child.
+    /// - Parameter descriptors: further descriptors, by their number in the child.
     init(
         _ program: String,
         _ arguments: [String],
@@ -53,7 +51,7 @@ final class Child: @unchecked Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Tests may run on threads that block signals; the program must not inherit that.
+        // The program must not inherit blocked signals.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -78,7 +76,7 @@ final class Child: @unchecked Sendable {
         self.pid = pid
         read(pipes[0].read) { $0.output += $1 }
         read(pipes[1].read) { $0.errors += $1 }
-        // The weak reference lets `deinit` end the program while the thread waits.
+        // With a weak reference, `deinit` can end the program.
         Thread.detachNewThread { [weak self, pid] in
             var info = siginfo_t()
             while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -96,13 +94,12 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// Text that the program has written to standard error so far.
+    /// Standard error so far.
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
-    /// Waits for a line with `text` on standard output or standard error and returns the line.
+    /// Waits for an output line with `text`.
     ///
-    /// - Throws: `Failure` with the whole output if the program ends or the time is over: 20 s, or
-    ///   200 s with a sanitizer.
+    /// - Throws: `Failure` if the program ends, or after 20 s (200 s with a sanitizer).
     func line(with text: String) throws -> String {
         changes.lock()
         defer { changes.unlock() }
@@ -125,9 +122,7 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Ending
 
-    /// Waits for the program's end.
-    ///
-    /// - Throws: `Failure` if the program runs longer than `seconds`; the program is killed then.
+    /// - Throws: `Failure` after `seconds`; the program is killed then.
     func end(within seconds: Double = 30) throws -> End {
         changes.lock()
         defer { changes.unlock() }
@@ -148,12 +143,10 @@ final class Child: @unchecked Sendable {
         )
     }
 
-    /// Sends a signal unless the program has ended.
     func send(_ signal: Int32) {
         changes.withLock { if status == nil { kill(pid, signal) } }
     }
 
-    /// Sends SIGTERM and waits for the program's end.
     @discardableResult
     func stop(within seconds: Double = 10) throws -> End {
         send(SIGTERM)
@@ -162,18 +155,17 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Details
 
-    /// Sanitizer options of this process's environment, for the programs.
     private static let sanitizer = ProcessInfo.processInfo.environment.filter {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
 
-    /// True if the programs of this build run with a sanitizer, which uses memory of its own.
+    /// A sanitizer uses memory of its own.
     static var isWatched: Bool { !sanitizer.isEmpty }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        // A socket pair, because the Glibc module lacks pipe2. Setting close-on-exec later would be
-        // too late for a program that another thread starts meanwhile.
+        // The Glibc module lacks pipe2. Another thread's program would inherit a pipe without
+        // close-on-exec.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")
@@ -181,7 +173,7 @@ final class Child: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Reads the exit status, with `changes` locked.
+    /// Called with `changes` locked.
     ///
     /// Afterwards the process ID may be reused.
     private func reap() {
@@ -191,7 +183,6 @@ final class Child: @unchecked Sendable {
         changes.broadcast()
     }
 
-    /// Reads a pipe to its end on a separate thread.
     private func read(
         _ descriptor: Int32,
         into keep: @escaping @Sendable (Child, ArraySlice<UInt8>) -> Void
@@ -213,15 +204,13 @@ final class Child: @unchecked Sendable {
     }
 }
 
-/// Runs a program to its end.
-///
-/// - Throws: `Child.Failure` if the program cannot be started or runs longer than `seconds`.
+/// - Throws: `Child.Failure` if the program does not start or runs longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 {
     try Child(program, arguments).end(within: seconds)
 }
 
-/// Checks that memory grew by less than `bound` octets, except with a sanitizer.
+/// Checks nothing with a sanitizer.
 func expectGrowth(
     _ octets: Int,
     below bound: Int,

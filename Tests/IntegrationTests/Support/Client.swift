@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A DNS client program that resolves its arguments through the system's resolver.
+/// A DNS client program.
 ///
 /// Each argument has two words: `both`, `ipv4`, `ipv6` or `texts` and a name, or `pointer` and an
-/// address. For each argument the program prints a line: the addresses, the number of texts, or the
-/// name; or `no-data` or `no-name`, if the library distinguishes these.
+/// address. For each argument the program prints a line: the addresses, the number of texts, the
+/// name, `no-data` or `no-name`.
 struct Client: Sendable {
-    /// Command before the script's file name.
     let command: [String]
 
     let script: String
 
-    /// Output for a name without addresses of the family.
     var noData = "no-data"
 
-    /// Runs the client in a namespace and returns the words of each line.
     func ask(_ wishes: [String], in namespace: Namespace) throws -> [Set<String>] {
         let scratch = try Scratch()
         let file = try scratch.write(script, to: "client")
@@ -33,9 +30,7 @@ struct Client: Sendable {
 
     static let kdig = Client(command: ["sh"], script: "ask='kdig'\n" + tools)
 
-    /// BIND's resolver library.
-    ///
-    /// It requests signatures but does not validate here.
+    /// BIND's library, without validation.
     static let delv = Client(command: ["sh"], script: "ask='delv -i'\n" + tools)
 
     private static let tools = """
@@ -69,9 +64,7 @@ struct Client: Sendable {
 
     // MARK: - System library
 
-    /// Getent of glibc.
-    ///
-    /// For a name without IPv6 addresses it prints the IPv4 addresses as mapped IPv6 addresses.
+    /// For a name without IPv6 addresses getent prints mapped IPv4 addresses.
     static let getent = Client(
         command: ["sh"],
         script: """
@@ -95,7 +88,7 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Python's `socket` module, which uses `getaddrinfo`.
+    /// Uses getaddrinfo.
     static let python = Client(
         command: ["python3"],
         script: """
@@ -115,7 +108,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Node's `lookup`, which uses `getaddrinfo` and knows only one error.
+    /// Uses getaddrinfo and knows only one error.
     static let nodeLookup = Client(
         command: ["node"],
         script: """
@@ -137,7 +130,7 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Java's `InetAddress`, in a script that needs no compiler.
+    /// `InetAddress`, in a script that needs no compiler.
     static let java = Client(
         command: beanShell,
         script: """
@@ -167,7 +160,7 @@ struct Client: Sendable {
 
     // MARK: - Libraries with their own resolver
 
-    /// Node's `resolve4` and similar functions, which use c-ares.
+    /// `resolve4` and similar functions, which use c-ares.
     static let nodeResolve = Client(
         command: ["node"],
         script: """
@@ -196,7 +189,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Java's directory interface with its own resolver.
+    /// Java's own resolver.
     static let javaDirectory = Client(
         command: beanShell,
         script: """
@@ -238,7 +231,6 @@ struct Client: Sendable {
             """
     )
 
-    /// Dnspython with the machine's search list.
     static let dnspython = Client(
         command: ["python3"],
         script: """
@@ -263,7 +255,6 @@ struct Client: Sendable {
             """
     )
 
-    /// Interpreter for Java scripts.
     private static let beanShell = [
         "java", "-XX:TieredStopAtLevel=1", "-cp", "/usr/share/java/bsh.jar", "bsh.Interpreter",
     ]

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Parsed output of dig.
 struct Dig: Sendable {
-    /// One record of a section.
     struct Line: Sendable, Equatable {
         let name: String
         let ttl: Int
@@ -11,24 +9,22 @@ struct Dig: Sendable {
         let data: String
     }
 
-    /// RCODE as dig prints it, or empty without an answer.
     let status: String
     let flags: [String]
     let question: String
     let answers: [Line]
     let authorities: [Line]
 
-    /// Transport of the answer: `UDP` or `TCP`.
+    /// `UDP` or `TCP`.
     let transport: String
 
     let text: String
 
-    /// Returns the data of the answers of a type, sorted: the order has no meaning (RFC 1034 §3.6).
+    /// Sorted: the order has no meaning (RFC 1034 §3.6).
     func data(_ type: String) -> [String] {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }
 
-    /// Queries `server` once with a timeout of 6 s.
     init(
         port: UInt16,
         _ arguments: [String],

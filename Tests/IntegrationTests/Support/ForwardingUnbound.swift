@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Unbound as a forwarder, by default without validation, like the daemon.
 final class ForwardingUnbound: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound with the upstream `upstream`, on a port that is free for UDP and TCP.
-    ///
     /// - Parameter anchor: the trust anchor, used at any date; nil disables validation.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         scratch = try Scratch()
         var failure: (any Error)?
-        // Unbound cannot choose a free port itself. Another process may take the chosen one first.
+        // Another process may take the chosen port first.
         for _ in 0..<5 {
             let port = try freePort()
             let file = try scratch.write(

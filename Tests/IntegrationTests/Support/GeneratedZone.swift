@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A random zone with records of many types, and query names for it.
+/// A random zone, and query names for it.
 ///
-/// The addresses are those for documentation (RFC 5737).
+/// Addresses are from RFC 5737.
 struct GeneratedZone {
     static let name = "generated.example"
 
-    /// The zone as a master file (RFC 1035 §5).
+    /// Master file (RFC 1035 §5).
     private(set) var text: String
 
-    /// Names with records.
     private(set) var owners: [String] = []
 
     /// Names below which every name has records or is below a DNAME.
@@ -46,7 +45,6 @@ struct GeneratedZone {
         }
     }
 
-    /// Returns a query name: an existing name, or one similar to it.
     mutating func question() -> String {
         let owner = owners[pick(owners.count)]
         switch pick(20) {
@@ -61,7 +59,7 @@ struct GeneratedZone {
 
     // MARK: - Names
 
-    /// Returns a valid label, which may contain escaped octets.
+    /// May contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
             String(
@@ -76,11 +74,10 @@ struct GeneratedZone {
         }
     }
 
-    /// Returns a new name that differs from all others also without regard to case.
     private mutating func newName() -> String {
         while true {
             let name = (0..<1 + pick(4)).map { _ in label() }.joined(separator: ".")
-            // Nothing may exist below or beside a DNAME or an alias, so no name is below another.
+            // Nothing may exist below a DNAME or beside an alias, so no name is below another.
             let last = name.lowercased().split(separator: ".").last.map(String.init) ?? ""
             if name.utf8.count < 200, taken.insert(last).inserted { return name }
         }
@@ -93,7 +90,6 @@ struct GeneratedZone {
         owners.append("\(name).\(Self.name).")
     }
 
-    /// Adds a name with records of one to three types.
     private mutating func addPlain() {
         let name = newName()
         var records: [String] = []
@@ -101,7 +97,7 @@ struct GeneratedZone {
         add(name, Array(Set(records)).sorted())
     }
 
-    /// Adds an alias of an existing name, a missing name (RFC 6604 §3), or itself.
+    /// Target: an existing name, a missing name (RFC 6604 §3), or the alias itself.
     private mutating func addAlias() {
         let name = newName()
         switch pick(10) {
@@ -112,13 +108,11 @@ struct GeneratedZone {
         }
     }
 
-    /// Returns one to three records of one type.
     private mutating func plainData() -> [String] {
         let kind = pick(16)
         return (0..<1 + pick(3)).map { _ in data(kind) }
     }
 
-    /// Returns a record of a common or an unknown type.
     private mutating func data(_ kind: Int) -> String {
         switch kind {
         case 0...3: "A 192.0.2.\(pick(256))"

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A private network with all ports free, and private mounts over files in `/etc`.
+/// A private network, and private mounts over files in `/etc`.
 ///
-/// The namespace exists as long as its first process. All programs in it must end earlier.
+/// All programs in the namespace must end earlier than this object.
 final class Namespace: Sendable {
-    /// True if this process may create namespaces.
     static let isPossible =
         getuid() == 0 && (try? Child("unshare", ["--mount", "--net", "true"]).end())?.status == 0
 
     private let keeper: Child
     private let scratch: Scratch
 
-    /// File that the namespace's programs see as `/etc/resolv.conf`.
     private static let resolver = "resolv.conf"
 
-    /// Creates a network with loopback and `addresses`; the only resolver is `nameserver`.
     init(addresses: [String] = [], nameserver: String = "127.0.0.1") throws {
         if let complaint = Tool.complaint([.unshare, .ip]) {
             throw Child.Failure(description: complaint)
@@ -41,7 +38,6 @@ final class Namespace: Sendable {
         _ = try keeper.line(with: "ready")
     }
 
-    /// Returns the command that runs a program in the namespace, with the same process ID.
     func command(_ program: String, _ arguments: [String]) -> (String, [String]) {
         let files = ["net", "mnt"].map {
             "--\($0 == "mnt" ? "mount" : $0)=/proc/\(keeper.pid)/ns/\($0)"
@@ -50,13 +46,11 @@ final class Namespace: Sendable {
     }
 
     func setResolver(_ text: String) throws {
-        // Written in place: the mount refers to the file, not to its name.
+        // In place: the mount refers to the file, not to its name.
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Connects two namespaces with a virtual cable; both ends are named `cable`.
-    ///
-    /// `address` of this end and `far` of the other end include a prefix length.
+    /// `address` and `far` include a prefix length.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
         let commands = [
             (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),
@@ -76,7 +70,6 @@ final class Namespace: Sendable {
 }
 
 extension Child {
-    /// Starts `program` in a namespace, or outside if `namespace` is nil.
     convenience init(
         _ program: String,
         _ arguments: [String],

@@ -4,18 +4,17 @@ import Testing
 
 /// A daemon with an emulated vendor and a real name server as upstream.
 ///
-/// TLS is terminated by nginx if the channel has TLS.
+/// nginx terminates TLS.
 final class ProgramHarness: Sendable {
     let emulator: TestEmulator
     let upstream: TestUpstream
     let daemon: TestDaemon
     let front: TestNginx?
 
-    /// Owner of the failing server that precedes `emulator`, if any.
+    /// Failing server before `emulator`.
     private let failing: (any Sendable)?
     private let scratch: Scratch
 
-    /// Names of the vendor.
     static let zone = """
         www.example.com 300 A 192.0.2.1
         www.example.com 300 A 192.0.2.2
@@ -27,14 +26,13 @@ final class ProgramHarness: Sendable {
 
         """
 
-    /// Starts all programs, with a route for example.com to the vendor.
+    /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - firstFaults: faults of an additional first server of the vendor.
-    ///   - deadServers: addresses of additional first servers of the vendor.
-    ///   - route: further YAML lines of the route, such as `fallback: none`.
-    ///   - vendor: further YAML lines of the vendor, such as `timeout: 500ms`.
-    ///   - options: further arguments of the emulator.
+    /// - firstFaults: faults of an additional first server.
+    /// - deadServers: additional first servers that do not exist.
+    /// - route, vendor: further YAML.
+    /// - options: further arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],
@@ -71,16 +69,13 @@ final class ProgramHarness: Sendable {
             """
         )
     }
-    /// One server of the vendor.
     private struct Server: Sendable {
         let emulator: TestEmulator
         let front: TestNginx?
 
-        /// Address for the daemon.
         var address: String { front.map { "127.0.0.1:\($0.port)" } ?? emulator.address }
     }
 
-    /// Starts a server of the vendor, behind TLS if `authority` is given.
     private static func server(
         faults: [String],
         _ authority: Authority?,

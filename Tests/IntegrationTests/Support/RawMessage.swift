@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Functions that compose and read DNS messages without the daemon's code.
+/// Reads and composes DNS messages without the daemon's code.
 enum RawMessage {
-    /// Returns a query with one question.
-    ///
     /// - Parameters:
-    ///   - flags: second 16 bits of the header; RD by default.
-    ///   - version: EDNS version of an OPT with a payload size of 1,232 octets; nil for no OPT.
+    /// - flags: second 16 bits of the header; RD by default.
+    /// - version: EDNS version of an OPT with payload size 1,232; nil for no OPT.
     static func query(
         _ name: String,
         type: UInt16 = 1,
@@ -24,7 +22,6 @@ enum RawMessage {
         return octets
     }
 
-    /// Returns the NXDOMAIN reply to a query without other records.
     static func denial(of query: [UInt8]) -> [UInt8] {
         var reply = query
         reply[2] |= 0x80
@@ -45,7 +42,7 @@ enum RawMessage {
     }
 }
 
-/// Deterministic random number generator (SplitMix64).
+/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A temporary directory that is removed with this object.
 final class Scratch: Sendable {
-    /// Path of the directory; short, because a Unix socket's path has at most 107 octets.
+    /// Short: a Unix socket's path has at most 107 octets.
     let path: String
 
     init() throws {
@@ -32,7 +31,6 @@ final class Scratch: Sendable {
     }
 }
 
-/// Paths of the package's programs, in the directory of the tests.
 enum Product {
     static let daemon = path("httpdnsd")
     static let control = path("httpdnsctl")
@@ -44,7 +42,6 @@ enum Product {
     }
 }
 
-/// A JSON value with access by keys.
 struct JSON: @unchecked Sendable {
     // SAFETY: the objects of JSONSerialization are never changed.
     let value: Any?
@@ -55,7 +52,6 @@ struct JSON: @unchecked Sendable {
 
     private init(value: Any?) { self.value = value }
 
-    /// Returns the value at a path of keys, or an empty value.
     subscript(_ keys: String...) -> JSON {
         JSON(value: keys.reduce(value) { ($0 as? [String: Any])?[$1] })
     }

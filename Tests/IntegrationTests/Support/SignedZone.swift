@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A zone that was signed for 2024 to 2037 with a key that was discarded.
+/// A zone, signed for 2024 to 2037 with a discarded key.
 ///
 /// Validators must ignore the date. The record of `forged` was changed after signing.
 enum SignedZone {
     static let name = "example.org"
 
-    /// Trust anchor of the zone's key.
     static let anchor =
         "example.org. DS 33304 13 2 "
         + "7b496559597290ebae55eb723a7bd1dcd71a78c54d1740fb4f9524752035f100"

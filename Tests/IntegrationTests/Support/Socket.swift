@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A plain socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
+/// Socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
 final class Socket: Sendable {
     enum Kind: Sendable {
         case datagram, stream
@@ -9,10 +9,8 @@ final class Socket: Sendable {
 
     let descriptor: Int32
 
-    /// Prefix of error messages.
     private let title: String
 
-    /// Creates a socket; if `bound`, binds it to `port` (0 means any free port).
     init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
         title = "\(kind)"
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
@@ -30,7 +28,6 @@ final class Socket: Sendable {
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
 
-    /// Creates a UDP socket that is bound to a port of another address than 127.0.0.1.
     init(datagramAt host: UInt32, port: UInt16) throws {
         title = "datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -38,7 +35,7 @@ final class Socket: Sendable {
         try check("bind", Self.with(port, of: host) { bind(descriptor, $0, $1) })
     }
 
-    /// Creates a UDP socket on a shared `port` (ReusePort=yes).
+    /// ReusePort=yes.
     init(sharing port: UInt16) throws {
         title = "shared datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -70,7 +67,7 @@ final class Socket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Starts to listen; connections are queued and never accepted.
+    /// Connections are queued and never accepted.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
     var port: UInt16 {
@@ -102,7 +99,7 @@ final class Socket: Sendable {
         } while sent < octets.count
     }
 
-    /// Receives a datagram or available octets of a stream; empty at the stream's end.
+    /// Empty at the stream's end.
     func receive(upTo limit: Int = 65_535) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = recv(descriptor, &buffer, limit, 0)
@@ -110,18 +107,15 @@ final class Socket: Sendable {
         return Array(buffer[..<count])
     }
 
-    /// True if there is nothing to receive.
     var isSilent: Bool {
         var octet: UInt8 = 0
         return recv(descriptor, &octet, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0
     }
 
-    /// Receives a datagram and sends the result of `reply` to its sender.
     func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
         try serveOne { [reply($0)] }
     }
 
-    /// Receives a datagram and returns it with its source port.
     func receiveWithPort() throws -> (octets: [UInt8], port: UInt16) {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_in()
@@ -135,13 +129,12 @@ final class Socket: Sendable {
         return (Array(buffer[..<count]), UInt16(bigEndian: from.sin_port))
     }
 
-    /// Sends a datagram to a port of 127.0.0.1.
     func send(_ octets: [UInt8], to port: UInt16) throws {
         let sent = Self.with(port) { sendto(descriptor, octets, octets.count, 0, $0, $1) }
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Receives a query and sends all results of `replies`; health checks get another answer.
+    /// Health checks get another answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
@@ -153,7 +146,6 @@ final class Socket: Sendable {
         }
         try check("recvfrom", Int32(clamping: count))
         let query = Array(buffer[..<count])
-        // The daemon's health checks query the root.
         let isProbe = count > 12 && query[12] == 0
         for octets in isProbe ? [RawMessage.denial(of: query)] : replies(query) {
             let sent = withUnsafePointer(to: &from) { pointer in
@@ -168,7 +160,7 @@ final class Socket: Sendable {
 
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Makes `deinit` reset the connection (RST).
+    /// Makes `deinit` send RST.
     func resetAtEnd() {
         var time = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
@@ -182,14 +174,13 @@ final class Socket: Sendable {
 
     // MARK: - DNS over TCP
 
-    /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
+    /// In one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
         try send(
             messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }
         )
     }
 
-    /// Receives one message with its length prefix.
     func receiveFramed() throws -> [UInt8] {
         let length = try receiveExactly(2)
         return try receiveExactly(Int(length[0]) << 8 | Int(length[1]))

@@ -2,31 +2,28 @@
 import Foundation
 import Testing
 
-/// A vendor with TLS: its settings, certificate names, and counters in the emulator.
 struct TLSVendor: Sendable, CustomTestStringConvertible {
     let title: String
 
-    /// Names in the certificate (`DNS:…`, `IP:…`).
+    /// `DNS:…` or `IP:…`.
     let certificate: [String]
 
-    /// Name that the daemon uses in `Host`, and in SNI unless it is an address.
+    /// Name in `Host`, and in SNI unless it is an address.
     let host: String
 
-    /// Name of its calls in the emulator's counters.
     let channel: String
 
-    /// Number of calls for A and AAAA of one name.
+    /// For A and AAAA of one name.
     var calls = 1
 
-    /// YAML of the vendor, without the options that all vendors have.
     var settings: String
 
-    /// Contents of secret files by name; `{NAME}` in the YAML stands for the path.
+    /// `{NAME}` in the YAML stands for the path.
     var secrets: [String: String] = [:]
 
     var testDescription: String { title }
 
-    /// Returns the settings' `vendors` with an entry `vendor`, and writes its secrets to `scratch`.
+    /// Writes the secrets, too.
     func text(servers: [String], authority: String?, extra: String, in scratch: Scratch) throws
         -> String
     {
@@ -47,7 +44,6 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 // MARK: - The vendors
 
 extension TLSVendor {
-    /// Tencent with a certificate for its address, like the vendor's own servers.
     static let tencent = TLSVendor(
         title: "Tencent, by address",
         certificate: ["IP:127.0.0.1"],
@@ -80,7 +76,7 @@ extension TLSVendor {
         settings: "kind: json\nurl: \"https://dns.google/resolve\""
     )
 
-    /// All vendors with the names in their documents.
+    /// Names as in the vendors' documents.
     static let all: [TLSVendor] =
         [tencent, tencentByName] + alibaba + [
             google,
@@ -133,7 +129,7 @@ extension TLSVendor {
             ),
         ]
 
-    /// Each API of Alibaba with each of the two documented server names.
+    /// With each of the two documented server names.
     static let alibaba: [TLSVendor] = [
         ("v1", "none", "alibaba-v1-signed"), ("v2", "none", "alibaba-v2-m0-signed"),
         ("v2", "cbc", "alibaba-v2-m1-signed"), ("v2", "gcm", "alibaba-v2-m2-signed"),
@@ -165,7 +161,7 @@ extension TLSVendor {
 
 // MARK: - Harness
 
-/// A daemon with one vendor over TLS, and a name server as the fallback.
+/// A name server is the fallback.
 final class TLSHarness: Sendable {
     let emulator: TestEmulator
     let front: TestNginx
@@ -174,13 +170,13 @@ final class TLSHarness: Sendable {
     private let trusted: Authority
     private let scratch: Scratch
 
-    /// Starts all programs, with a route for example.com to the vendor.
+    /// Routes example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - certificate: names in the server's certificate, if not the right ones.
-    ///   - trusted: authority that the daemon trusts, if not the certificate's.
-    ///   - hasFile: true to set the authority with `ca-file`, false with `SSL_CERT_FILE`.
-    ///   - extra: further YAML lines of the vendor.
+    /// - certificate: names in the server's certificate, if not the right ones.
+    /// - trusted: authority that the daemon trusts, if not the certificate's.
+    /// - hasFile: true for `ca-file`, false for `SSL_CERT_FILE`.
+    /// - extra: further YAML of the vendor.
     init(
         _ vendor: TLSVendor,
         certificate: [String]? = nil,

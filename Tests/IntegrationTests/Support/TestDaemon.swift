@@ -2,9 +2,7 @@
 import Foundation
 import Testing
 
-/// The real `httpdnsd` on a free port, with its own control socket.
 final class TestDaemon: Sendable {
-    /// Port of the first listen address.
     let port: UInt16
 
     let socket: String
@@ -14,14 +12,14 @@ final class TestDaemon: Sendable {
 
     let file: String
 
-    /// Starts a daemon and waits until it answers.
+    /// Waits until the daemon answers.
     ///
     /// - Parameters:
-    ///   - settings: YAML without `listen` and `control`.
-    ///   - listen: listen addresses; by default a free port of 127.0.0.1.
-    ///   - socket: path of the control socket; by default in a temporary directory.
-    ///   - sockets: sockets to pass like systemd.
-    ///   - command: command that executes the daemon's command line.
+    /// - settings: YAML without `listen` and `control`.
+    /// - listen: by default a free port of 127.0.0.1.
+    /// - socket: path of the control socket.
+    /// - sockets: sockets to pass like systemd.
+    /// - command: command that executes the daemon's command line.
     init(
         _ settings: String,
         listen: String...,
@@ -57,7 +55,6 @@ final class TestDaemon: Sendable {
         port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) }, "\(words)")
     }
 
-    /// Rewrites the settings file; a reload applies it.
     func rewrite(_ settings: String, listen: String...) throws {
         let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
         try scratch.write(Self.text(settings, places, socket), to: "httpdnsd.yaml")
@@ -71,7 +68,6 @@ final class TestDaemon: Sendable {
         """
     }
 
-    /// Stops the daemon with SIGTERM and checks its exit code.
     func stop(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let end = try program.stop()
         #expect(end.status == 0, "\(end.errors)", sourceLocation: sourceLocation)
@@ -87,7 +83,7 @@ final class TestDaemon: Sendable {
         return try JSON(end.output)
     }
 
-    /// Returns the cached entries of a name, one for each type; empty if there are none.
+    /// One entry per type.
     func cached(_ name: String, _ type: String...) throws -> [JSON] {
         let end = try run(
             Product.control,
@@ -102,13 +98,12 @@ final class TestDaemon: Sendable {
 }
 
 extension Child {
-    /// Starts `program` with sockets as systemd passes them (sd_listen_fds(3)).
+    /// Passes sockets as systemd does (sd_listen_fds(3)).
     convenience init(
         _ program: String,
         _ arguments: [String],
         passing sockets: [Socket]
     ) throws {
-        // Numbers that do not collide with the target numbers.
         let copies = sockets.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 100) }
         defer { for copy in copies { close(copy) } }
         // Only the process itself knows its ID before it executes the program.
@@ -126,16 +121,13 @@ extension Child {
     }
 }
 
-/// Settings of a vendor `tencent` with one of its channels.
 struct VendorText {
-    /// Channels by their names in the settings.
     enum Channel: String, CaseIterable, Sendable {
         case https, aes, des
     }
 
     let text: String
 
-    /// Writes the secret to `scratch` and composes the settings.
     init(
         _ channel: Channel,
         servers: [String],

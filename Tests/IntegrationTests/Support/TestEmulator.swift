@@ -2,14 +2,12 @@
 import Foundation
 import Testing
 
-/// The real `httpdns-emulator` on a free port.
 final class TestEmulator: Sendable {
     let program: Child
     let address: String
     private let scratch: Scratch
     private let namespace: Namespace?
 
-    /// Starts the emulator with the names of `zone`.
     init(
         zone: String,
         faults: [String] = [],
@@ -29,7 +27,7 @@ final class TestEmulator: Sendable {
         address = String(line.dropFirst("listening on ".count))
     }
 
-    /// Replaces the faults; without arguments, removes all faults.
+    /// Replaces the faults.
     func misbehave(_ faults: String...) throws {
         _ = try admin(
             "faults",
@@ -40,7 +38,6 @@ final class TestEmulator: Sendable {
         )
     }
 
-    /// Returns the number of lookups for clients, without the daemon's health checks.
     func lookups() throws -> Int {
         let calls = try calls()
         let trials = ["www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "tencent.test"]

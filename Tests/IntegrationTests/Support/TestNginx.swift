@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// Real nginx with TLS, HTTP/2 and certificates of a test authority.
 final class TestNginx: Sendable {
     let port: UInt16
 
@@ -10,18 +9,15 @@ final class TestNginx: Sendable {
     private let program: Child
     private let scratch: Scratch
 
-    /// One site: the names in its certificate, and its content.
     struct Site {
         let names: [String]
 
-        /// Content of an nginx `location /` block.
+        /// Content of `location /`.
         let content: String
 
         var isExpired = false
 
-        /// Returns a TLS proxy for an emulator.
-        ///
-        /// - Parameter names: names in the certificate (`DNS:…`, `IP:…`).
+        /// - Parameter names: `DNS:…` or `IP:…`.
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
             isExpired: Bool = false
@@ -41,15 +37,15 @@ final class TestNginx: Sendable {
         }
     }
 
-    /// Starts a server for `sites`.
+    /// Starts a server.
     ///
-    /// Outside a namespace nginx inherits a listening socket (as in its binary upgrade), so that no
+    /// Outside a namespace nginx inherits a listening socket, as in its binary upgrade, so that no
     /// other process can take the port.
     ///
     /// - Parameters:
-    ///   - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
-    ///   - requests: maximum number of requests per connection.
-    ///   - addresses: listen addresses in the namespace; unused outside a namespace.
+    /// - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
+    /// - requests: maximum per connection.
+    /// - addresses: listen addresses in a namespace.
     init(
         _ sites: [Site],
         backend: String? = nil,
@@ -101,24 +97,22 @@ final class TestNginx: Sendable {
         _ = try program.line(with: "start worker process ")
     }
 
-    /// SIGTERM, because SIGKILL would leave the worker process running.
+    /// SIGKILL would leave the worker process running.
     deinit { _ = try? program.stop() }
 
-    /// A line of the access log.
     struct Access: Sendable {
-        /// Protocol version, such as `HTTP/2.0`.
+        /// For example `HTTP/2.0`.
         let httpVersion: String
 
         let connection: String
 
-        /// Value of `Host` or `:authority`, without the port.
         let host: String
 
-        /// Name in SNI (RFC 6066 §3), or `-`.
+        /// SNI (RFC 6066 §3), or `-`.
         let serverName: String
     }
 
-    /// Stops nginx and returns its access log, one entry for each request.
+    /// Returns the access log.
     func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in
@@ -160,9 +154,7 @@ final class TestNginx: Sendable {
     }
 }
 
-/// A certificate authority for the tests.
 final class Authority: Sendable {
-    /// PEM file of the authority's certificate.
     let file: String
     private let scratch: Scratch
 
@@ -179,10 +171,7 @@ final class Authority: Sendable {
         )
     }
 
-    /// Creates a key and a certificate for `names` (`DNS:…`, `IP:…`) in another directory.
-    ///
-    /// An expired certificate ends when it begins (RFC 5280 §4.1.2.5), so it has expired when it is
-    /// used.
+    /// An expired certificate ends when it begins (RFC 5280 §4.1.2.5).
     func issue(
         _ title: String,
         for names: [String],

@@ -2,7 +2,6 @@
 import Foundation
 import Testing
 
-/// A certificate for `dns.example.net` and 127.0.0.1 in a temporary directory.
 struct ResolverCertificate {
     static let name = "dns.example.net"
 
@@ -18,7 +17,6 @@ struct ResolverCertificate {
     }
 }
 
-/// Ports of a resolver, and its entries in the daemon's settings.
 struct ResolverPorts: Sendable {
     enum Channel: String, CaseIterable, Sendable {
         case udp, tcp, tls, https
@@ -28,12 +26,10 @@ struct ResolverPorts: Sendable {
     let tls: UInt16
     let https: UInt16
 
-    /// Chooses ports that are free at this moment.
     init() throws {
         (plain, tls, https) = (try freePort(), try freePort(), try freePort())
     }
 
-    /// Returns an entry of `upstreams`.
     func entry(
         _ channel: Channel,
         authority: Authority,
@@ -52,15 +48,12 @@ struct ResolverPorts: Sendable {
     }
 }
 
-/// Unbound with local data, over UDP, TCP, TLS and HTTPS.
 final class TestUnbound: Sendable {
     let ports: ResolverPorts
     let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound.
-    ///
-    /// - Parameter forwarding: port on loopback to which unbound forwards names without local data.
+    /// - Parameter forwarding: loopback port to which unbound forwards other names.
     init(
         _ certificate: ResolverCertificate,
         ports: ResolverPorts? = nil,
@@ -68,7 +61,7 @@ final class TestUnbound: Sendable {
     ) throws {
         scratch = try Scratch()
         var failure: (any Error)?
-        // Unbound cannot choose free ports itself. Another process may take the chosen ones first.
+        // Another process may take the chosen ports first.
         for _ in 0..<5 {
             let own = try ports ?? ResolverPorts()
             let text = Self.settings(own, certificate, scratch.path, forwarding)
@@ -85,7 +78,6 @@ final class TestUnbound: Sendable {
         throw try #require(failure)
     }
 
-    /// Calls `body` while unbound runs.
     func keeping(_ body: (TestUnbound) throws -> Void) rethrows {
         try withExtendedLifetime(self) { try body(self) }
     }
@@ -139,7 +131,7 @@ final class TestUnbound: Sendable {
     }
 }
 
-/// Dnsdist over TLS and HTTPS, with a plain name server behind it.
+/// Dnsdist over TLS and HTTPS, in front of a plain name server.
 final class TestDnsdist: Sendable {
     let ports: ResolverPorts
     private let program: Child

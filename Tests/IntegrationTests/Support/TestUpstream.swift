@@ -2,23 +2,19 @@
 import Foundation
 import Testing
 
-/// Real name server (NSD), by default with small zones for names without a vendor.
 final class TestUpstream: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
 
-    /// Entry of the settings' `upstreams`.
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
-    /// Starts NSD on a port that is free for UDP and TCP.
-    ///
     /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         scratch = try Scratch()
         for (name, text) in zones { try scratch.write(text, to: "\(name).zone") }
         var failure: (any Error)?
-        // NSD cannot choose a free port itself. Another process may take the chosen one first.
+        // Another process may take the chosen port first.
         for _ in 0..<5 {
             let port = namespace == nil ? try freePort() : 5353
             try scratch.write(Self.settings(port, scratch.path, zones.keys), to: "nsd.conf")
@@ -66,17 +62,15 @@ final class TestUpstream: Sendable {
 
     // MARK: - The zones
 
-    /// Zones of most tests.
     static let zones = ["example.com": zone, "example.org": otherZone]
 
     static let forty = (1...40).map { "198.51.100.\($0)" }
 
-    /// Strings of `big`, more than 4,096 octets together.
+    /// Together more than 4,096 octets.
     static let big = (0..<20).map { number in
         "\(number)-" + String(repeating: "x", count: 240)
     }
 
-    /// The domain that the daemon routes to the vendor, with names that the vendor lacks.
     private static let zone =
         """
         $ORIGIN example.com.
@@ -95,7 +89,6 @@ final class TestUpstream: Sendable {
         onlyhere AAAA 2001:db8:99::2
         """ + "\n"
 
-    /// A domain without a vendor.
     private static let otherZone =
         """
         $ORIGIN example.org.
@@ -124,7 +117,7 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// Returns a loopback port that is free for UDP and TCP at this moment.
+/// Free for UDP and TCP at this moment.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)

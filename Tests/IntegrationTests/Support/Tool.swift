@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A system program that tests need, by the name of its Debian package.
+/// Needed programs, by the names of their Debian packages.
 enum Tool: String, CaseIterable {
     case curl
     case dnsdist
@@ -22,19 +22,18 @@ enum Tool: String, CaseIterable {
     case unbound
     case unshare = "util-linux"
 
-    /// Name of the program, or path of a file for a library.
     private var program: String {
         switch self {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
         case .prometheus: "/usr/lib/python3/dist-packages/prometheus_client/parser.py"
-        // Interpreter of Java scripts; needs an installed Java.
+        // Interpreter of Java scripts; needs Java.
         case .java: "bsh"
         case .systemd: "systemd-socket-activate"
         default: "\(self)"
         }
     }
 
-    /// Returns the path of a program, or nil if no directory of `path` has it.
+    /// Nil if no directory of `path` has the program.
     static func path(_ program: String, in path: String) -> String? {
         path.split(separator: ":").map { "\($0)/\(program)" }
             .first { access($0, X_OK) == 0 }
@@ -46,10 +45,8 @@ enum Tool: String, CaseIterable {
             : Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
     }
 
-    /// True if missing tools are failures, as in CI.
     private static let isComplete = ProcessInfo.processInfo.environment["CI"] == "true"
 
-    /// Returns a message about missing tools or privileges, or nil if nothing is missing.
     static func complaint(_ tools: [Tool]) -> String? {
         let missing = tools.filter { !$0.isThere }
         guard missing.isEmpty else {
@@ -61,10 +58,8 @@ enum Tool: String, CaseIterable {
         return nil
     }
 
-    /// Returns true if tests that need `tools` run: with the tools, or in CI.
     static func allow(_ tools: [Tool]) -> Bool { isComplete || complaint(tools) == nil }
 
-    /// Returns a hint for the error that `program` cannot be started.
     static func hint(_ program: String) -> String {
         allCases.first { $0.program == program }.map { "; apt-get install \($0.rawValue)" } ?? ""
     }
@@ -81,6 +76,6 @@ extension Trait where Self == TimeLimitTrait {
     /// Time limit that only ends hanging tests.
     ///
     /// The time starts when the runner schedules the test, which can be long before a thread is
-    /// free. Waits for lines, exits and replies have their own timeouts.
+    /// free.
     static var hangLimit: Self { .timeLimit(.minutes(15)) }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Authority, valid for an hour, and its server certificate, as PEM texts.
+/// Valid for an hour.
 struct Certificates: Sendable {
-    /// Host name of the certificate.
     static let name = "vendor.example.com"
     static let address = "192.0.2.7"
 

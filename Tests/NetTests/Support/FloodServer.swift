@@ -6,30 +6,26 @@ import Testing
 
 @testable import Net
 
-/// TLS server that sends to its first client without end.
+/// Sends to its first client without end.
 final class FloodServer: Sendable {
-    /// What the server sends.
     enum Flood: Sendable {
-        /// Key updates (RFC 8446 §4.6.3).
+        /// RFC 8446 §4.6.3.
         case keyUpdates
 
-        /// HTTP/2 frames of an unknown type, which a client must ignore (RFC 9113 §4.1).
+        /// HTTP/2 frames of an unknown type, to be ignored (RFC 9113 §4.1).
         case unknownFrames
 
-        /// The same frames over TLS 1.2, after a HelloRequest (RFC 5246 §7.4.1.1).
+        /// Over TLS 1.2, after a HelloRequest (RFC 5246 §7.4.1.1).
         case unknownFramesAfterHelloRequest
 
-        /// HelloRequests instead of the TLS handshake.
         case helloRequests
     }
 
-    /// Octets of HelloRequests that the server has sent instead of the handshake.
     var octetsSent: Int { sent.load(ordering: .relaxed) }
     private let sent = Atomic(0)
 
     let address: SocketAddress
 
-    /// The file of the authority that signed the server certificate.
     let authorityFile: String
 
     private let directory: TemporaryDirectory
@@ -88,7 +84,7 @@ final class FloodServer: Sendable {
         }
     }
 
-    /// Sends until the client disconnects, at most 512 MB.
+    /// At most 512 MB.
     private func sendHelloRequests(to client: Int32) {
         let record: [UInt8] = [22, 3, 3, 0, 4, 0, 0, 0, 0]
         let records = (0..<7000).flatMap { _ in record }
@@ -103,10 +99,9 @@ final class FloodServer: Sendable {
         while SSL_key_update(tls, SSL_KEY_UPDATE_NOT_REQUESTED) == 1, SSL_do_handshake(tls) == 1 {}
     }
 
-    /// Sends until the client disconnects, at most 4 GB: a client that reads all of it must fail a
-    /// test instead of stopping it.
+    /// At most 4 GB: a client that reads all of it must fail, not stop.
     private static func sendFrames(on tls: OpaquePointer) {
-        // Empty frames of 9 octets: length, type, flags, stream.  SETTINGS is the first.
+        // Length, type, flags, stream. SETTINGS is the first.
         let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
         guard SSL_write(tls, settings, 9) > 0 else { return }
         let frames = (0..<1800).flatMap { _ in [0, 0, 0, 0xF0, 0, 0, 0, 0, 0] as [UInt8] }

@@ -4,21 +4,18 @@ import Testing
 
 @testable import Net
 
-/// nginx with HTTP/1.1 on one port, and with HTTP/2 and HTTP/1.1 over TLS on another.
+/// nginx with HTTP/1.1 on one port, and HTTP/2 and HTTP/1.1 over TLS on another.
 final class Nginx: Sendable {
     let clear: SocketAddress
 
     let secure: SocketAddress
 
-    /// Authority of the certificate.
     let authorityFile: String
 
     private let directory: TemporaryDirectory
     private let program: Program
 
-    /// Starts a server with inherited listening sockets, as in a binary upgrade.
-    ///
-    /// It accepts immediately, and no other program can take the port.
+    /// Inherits listening sockets, as in a binary upgrade: no other program can take the port.
     init() throws {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()
@@ -38,7 +35,6 @@ final class Nginx: Sendable {
         )
     }
 
-    /// Calls `body` while the server process is stopped.
     func whileSilent<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         let workers = program.children
         for worker in workers { kill(worker, SIGSTOP) }
@@ -87,12 +83,11 @@ final class Nginx: Sendable {
     }
 }
 
-/// TCP socket on a free port, for a program to inherit.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    /// - Parameter listens: false for a reserved port that refuses connections.
+    /// - Parameter listens: false for a port that refuses connections.
     init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(

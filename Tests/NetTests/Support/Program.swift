@@ -2,7 +2,6 @@
 import Foundation
 import Synchronization
 
-/// Program that ends with this object at the latest.
 final class Program: Sendable {
     struct Failure: Error {
         let what: String
@@ -10,11 +9,9 @@ final class Program: Sendable {
 
     let pid: pid_t
 
-    /// Starts `path`.
-    ///
     /// - Parameters:
-    ///   - descriptors: inherited descriptors by their numbers in the program.
-    ///   - errors: file for standard error; nil inherits it.
+    /// - descriptors: inherited descriptors by their numbers in the program.
+    /// - errors: file for standard error; nil inherits it.
     init(
         _ path: String,
         _ arguments: [String],
@@ -59,7 +56,7 @@ final class Program: Sendable {
     /// True if waitpid(2) has released the process number.
     private let hasEnded = Atomic(false)
 
-    /// Waits for the end; returns the status of waitpid(2).
+    /// Returns the status of waitpid(2).
     func end() -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
@@ -75,9 +72,9 @@ final class Program: Sendable {
         _ = end()
     }
 
-    /// Runs a program to its end, which must be a success.
+    /// The program must succeed.
     ///
-    /// Other programs could inherit a pipe and keep it open, so the output goes to a file.
+    /// The output goes to a file: other programs could inherit a pipe and keep it open.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
         let errors = directory.appendingPathComponent("errors").path
         // posix_spawn of Swift's Glibc cannot change the directory.
@@ -89,7 +86,6 @@ final class Program: Sendable {
     }
 }
 
-/// Directory that is removed with this object.
 final class TemporaryDirectory: Sendable {
     let url: URL
 

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Resolver
 
-/// Name literals.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -61,7 +60,6 @@ struct Answer {
 
     var rcode: RCode { message.rcode }
 
-    /// Type and data of each answer.
     var answers: [String] { message.answers.map { "\($0.type) \($0.data)" } }
 
     var zone: Name? { message.authorities.first { $0.type == .soa }?.name }

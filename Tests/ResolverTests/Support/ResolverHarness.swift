@@ -9,7 +9,6 @@ import Upstream
 
 @testable import Resolver
 
-/// Resolver with scripted vendors and upstreams in simulated time.
 @ServiceLoop
 final class ResolverHarness {
     let world = Simulation()
@@ -21,10 +20,9 @@ final class ResolverHarness {
 
     var zone = ResolverHarness.zone
 
-    /// Connect times by address and port; other servers do not respond.
+    /// By address and port; other servers do not respond.
     var latencies: [String: Duration] = [:]
 
-    /// Probed servers with times.
     private(set) var tried: [(at: Instant, whom: String)] = []
 
     var snapshot: [UInt8] = []
@@ -32,19 +30,16 @@ final class ResolverHarness {
     /// By names such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
-    /// Calls and queries for clients, with times: `tencent 1`, `upstream A`.
+    /// Calls and queries for clients: `tencent 1`, `upstream A`.
     private(set) var asked: [(at: Instant, whom: String)] = []
 
-    /// Late reference to the harness.
     private final class Box {
         weak var harness: ResolverHarness?
     }
     private let prober = Box()
 
-    /// Errors of the script.
     private var mistakes: [any Error] = []
 
-    /// Creates vendors for `example.com`, in the order of the route.
     init(
         _ accounts: Account...,
         servers count: Int = 2,
@@ -124,12 +119,10 @@ final class ResolverHarness {
         "none.example.com": Known(),
     ]
 
-    /// Names of health probes.
     private static let trialNames: Set<String> = [
         "www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "dns.example.net",
     ]
 
-    /// Billable calls per vendor.
     private var billed: [UInt64] {
         vendors.map { vendor in
             let trials = vendor.costliestNames(1_000).filter {
@@ -141,7 +134,6 @@ final class ResolverHarness {
 
     private func note(_ whom: String) { asked.append((world.now, whom)) }
 
-    /// Ends the probe of a responsive server.
     private func attempt(
         _ target: AddressRanking.Target,
         _ deadline: Instant
@@ -153,7 +145,6 @@ final class ResolverHarness {
         return end < deadline
     }
 
-    /// Scripted reaction of a server.
     private func step(for request: HTTPRequest) -> Simulation.Step {
         let digits = Int(request.server.host.split(separator: ".").last ?? "") ?? 0
         guard let account = accounts.first(where: { digits / 10 * 10 == $0.base }) else {
@@ -163,7 +154,6 @@ final class ResolverHarness {
         let server = "\(account.rawValue) \(digits % 10)"
         do {
             let names = try account.names(in: request)
-            // Probes are not clients' queries.
             if Self.trialNames.isDisjoint(with: names) {
                 note(names.count > 1 ? "\(server) for \(names.count)" : server)
             }
@@ -183,7 +173,7 @@ final class ResolverHarness {
 // MARK: - Queries
 
 extension ResolverHarness {
-    /// Starts a query with a limit of 4.8 s.
+    /// The limit is 4.8 s.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -220,7 +210,6 @@ extension ResolverHarness {
         )
     }
 
-    /// A worker's answer from the cache.
     func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
         let query = Query(question: Question(name: name, type: type))
         var message = Message(header: Header())
@@ -237,12 +226,12 @@ extension ResolverHarness {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// Calls and queries with their seconds.
+    /// With their seconds.
     var askedAt: [String] {
         asked.map { at, server in "\(server) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// Cached entries of a name, as `A 2` for two addresses.
+    /// Such as `A 2` for two addresses.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             let message = try? Message(parsing: entry.message)
@@ -250,7 +239,6 @@ extension ResolverHarness {
         }
     }
 
-    /// Changes the network; returns the number of stale answers.
     @discardableResult
     func networkChanged() -> Int {
         var sweep = resolver.networkChanged()
@@ -260,7 +248,6 @@ extension ResolverHarness {
 
     func emptyCache() { cache.remove(.all, now: world.now) }
 
-    /// Origin label of an answer.
     func origin(_ answer: Answer) -> String {
         resolver.origins.name(answer.resolution.provenance.origin)
     }
@@ -272,17 +259,15 @@ struct Asked {
     let query: Query
     let operation: TestOperation<Resolution>
 
-    /// Earlier calls and queries.
     let asked: Int
 
-    /// Billed calls per vendor.
     let billed: [UInt64]
 }
 
 // MARK: - The whole story
 
 extension ResolverHarness {
-    /// Compares the result of a query: answer and time, calls, cached entries, and cost.
+    /// Compares the result of a query as text.
     ///
     ///     NOERROR from tencent/192.0.2.11:443 after 20 ms
     ///     answer: A 192.0.2.101 60
@@ -311,7 +296,6 @@ extension ResolverHarness {
         #expect(told == story, comment, sourceLocation: sourceLocation)
     }
 
-    /// Result of a query as text.
     func story(of asked: Asked) async throws -> String {
         let answer = try await answer(to: asked)
         let took = (asked.operation.end ?? world.now) - asked.operation.start
@@ -339,7 +323,7 @@ extension ResolverHarness {
         return lines.joined(separator: "\n")
     }
 
-    /// Cached entries of a name with remaining seconds.
+    /// With remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in

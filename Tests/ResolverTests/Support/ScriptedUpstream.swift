@@ -4,7 +4,6 @@ import Net
 import TestWorld
 import Upstream
 
-/// Scripted upstream in simulated time.
 final class ScriptedUpstream: Forwarding {
     let name: String
     let url = "scripted"
@@ -14,16 +13,15 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// Queries for clients, without health probes (`. NS`).
+    /// Without health probes (`. NS`).
     private(set) var asked: [ForwardedQuery] = []
 
     private(set) var sent: [ForwardedQuery] = []
 
-    /// Set by the harness.
     var world: Simulation?
     var note: (ForwardedQuery) -> Void = { _ in }
 
-    /// Nil for an upstream without replies.
+    /// Nil without replies.
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
@@ -87,12 +85,10 @@ final class ScriptedUpstream: Forwarding {
 }
 
 extension Instant {
-    /// Later than every deadline.
     fileprivate static var distant: Self { Clock.now + .seconds(1 << 30) }
 }
 
 extension ScriptedUpstream {
-    /// Upstream with 192.0.2.99 or 2001:db8::99 for every name.
     convenience init(
         _ name: String = "upstream",
         address: UInt32 = 0xC000_0263,
@@ -108,7 +104,6 @@ extension ScriptedUpstream {
         }
     }
 
-    /// Upstream that denies every name or type.
     static func denying(_ rcode: RCode) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
             message.rcode = rcode
@@ -123,7 +118,6 @@ extension ScriptedUpstream {
         ScriptedUpstream(after: delay) { (_) throws(UpstreamError) in throw error }
     }
 
-    /// Upstream without replies.
     static func silent(timeout: Duration) -> ScriptedUpstream {
         ScriptedUpstream(after: nil, timeout: timeout) { _ in }
     }

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Compares a client's answer with the expected one.
 struct AnswerCheck {
     private let octets: [UInt8]
     private let query: [UInt8]
     private let asked: Entry
 
-    /// - Parameters:
-    ///   - query: the octets that the client sent.
-    ///   - asked: the entry from which the query was made.
     init(_ octets: [UInt8], to query: [UInt8], _ asked: Entry) {
         self.octets = octets
         self.query = query
         self.asked = asked
     }
 
-    /// Returns the differences as pairs of lines.
     func differences(_ expected: Entry) -> [String] {
         guard let message = try? Message(parsing: octets) else {
             return ["the answer cannot be read: \(octets)"]
@@ -24,7 +19,6 @@ struct AnswerCheck {
         return always(message) + Self.differences(expected, message, isTCP: asked.isTCP)
     }
 
-    /// Returns violations of the rules that every answer must follow.
     private func always(_ message: Message) -> [String] {
         var differences: [String] = []
         if octets.prefix(2) != query.prefix(2) { differences.append("the ID is another") }
@@ -44,7 +38,7 @@ struct AnswerCheck {
         return differences
     }
 
-    /// Returns the differences between a message and an entry, as far as `match` selects.
+    /// As far as `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {
@@ -69,7 +63,7 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // Compares the case of letters too, because clients with 0x20 check it.
+                // With letter case, which clients with 0x20 check.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))
@@ -103,7 +97,6 @@ struct AnswerCheck {
 
     private static func lower(_ name: Name?) -> String { show(name).lowercased() }
 
-    /// Returns a record as text; data of unknown types as hexadecimal octets.
     private static func text(of record: Record, withTTL: Bool) -> String {
         let owner = "\(record.name)".lowercased()
         let octets = record.data.octets
@@ -126,7 +119,6 @@ struct AnswerCheck {
 }
 
 extension Entry {
-    /// Returns the message that a client sends.
     func query(id: UInt16) -> [UInt8] {
         var message = Message(header: Header(id: id, flags: flags & 0x7FFF))
         message.questions = [question].compactMap(\.self)

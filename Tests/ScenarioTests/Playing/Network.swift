@@ -8,17 +8,16 @@ import TestWorld
 /// Simulated network: upstreams and vendors reply as the scenario's ranges say.
 @ServiceLoop
 final class Network {
-    /// A message or call that was sent.
     struct Sent {
-        /// Target and question, such as `isp www.example.com A`.
+        /// Such as `isp www.example.com A`.
         var what: String
         var at: Instant
 
-        /// The message to an upstream, its size and its transport.
+        /// For an upstream.
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
-    /// Reply of an upstream with its delay; no datagrams if it is silent.
+    /// No datagrams if the upstream is silent.
     enum Reply {
         case datagrams([(octets: [UInt8], after: Duration)])
         case fault(Misdeed, after: Duration)
@@ -29,22 +28,20 @@ final class Network {
 
     var step: Scenario.Step
 
-    /// Everything that was sent, in order.
     private(set) var journal: [Sent] = []
 
-    /// Errors in the scenario itself, in order.
+    /// Errors in the scenario.
     private(set) var mistakes: [ScenarioError] = []
 
     var timeouts = 0
 
-    /// True if all connections were opened after the latest network change.
+    /// True if all connections are newer than the network change.
     fileprivate var hasNewConnections = false
 
-    /// The vendors with their emulation, and the upstreams over HTTPS.
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
-    /// Latency of answers without `DELAY`.
+    /// Latency without `DELAY`.
     static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
 
     init(
@@ -66,7 +63,7 @@ final class Network {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
 
-    /// Returns the entries of the matching ranges in the current step; nil if no range matches.
+    /// Nil if no range matches.
     private func entries(_ isPlayed: (Scenario.Peer) -> Bool) -> [Entry]? {
         let ranges = scenario.ranges.filter { range in
             range.steps.contains(step.number) && isPlayed(range.peer)
@@ -78,7 +75,6 @@ final class Network {
 // MARK: - Upstreams
 
 extension Network {
-    /// True for loop probes of the daemon, which scenarios do not mention.
     private static func seeksLoop(_ question: Question) -> Bool {
         "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
     }
@@ -86,7 +82,7 @@ extension Network {
     /// Returns the reply to a health probe, `. IN NS`.
     ///
     /// Entries without a question and entries for this question apply; every other server is
-    /// healthy. Scenarios need not mention probes: they are not in the journal.
+    /// healthy. Probes are not in the journal.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -132,7 +128,7 @@ extension Network {
             let delay = entry.delay ?? Self.latency.upstream
             if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
             datagrams.append((entry.reply(to: query, isTCP: isTCP), delay))
-            // A reply with a wrong ID is a forgery; the upstream's own reply follows.
+            // A wrong ID is a forgery; the upstream's own reply follows.
             if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
         }
         if datagrams.isEmpty { regret("no entry answers `\(what)`, which was sent in this step") }
@@ -141,7 +137,7 @@ extension Network {
 }
 
 extension Name {
-    /// The name in lower case, without its final dot.
+    /// Lower case, without final dot.
     fileprivate var words: String {
         let text = "\(self)".lowercased()
         return text.count > 1 && text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -149,12 +145,11 @@ extension Name {
 }
 
 extension Name {
-    /// True if the first label is an asterisk (RFC 1034 §4.3.3).
+    /// RFC 1034 §4.3.3.
     fileprivate var isWildcard: Bool { octets.starts(with: [1, 0x2A]) }
 }
 
 extension Entry {
-    /// True if this entry is an upstream's answer to `query`.
     fileprivate func answers(_ query: Message, isTCP: Bool) -> Bool {
         guard let asked = query.question else { return false }
         return match.allSatisfy { matching in
@@ -172,7 +167,6 @@ extension Entry {
         }
     }
 
-    /// Returns the upstream's answer to `query`, truncated to the size that the query allows.
     fileprivate func reply(to query: Message, isTCP: Bool) -> [UInt8] {
         let id = query.header.id
         var header = Header(id: adjust.contains(.copyID) ? id : id ^ 0x5555, flags: flags)
@@ -190,7 +184,6 @@ extension Entry {
         message.questions = [copied ?? question ?? query.question].compactMap(\.self)
         message.answers = answers.map { record in
             var record = record
-            // A wildcard record of an entry for all names gets the queried name.
             if question == nil, record.name.isWildcard, let asked = query.question {
                 record.name = asked.name
             }
@@ -206,7 +199,6 @@ extension Entry {
 // MARK: - Servers that are tried
 
 extension Network {
-    /// Waits until a server accepts a connection; returns false at the deadline.
     func accepts(
         _ address: IPAddress,
         port: UInt16,
@@ -313,7 +305,6 @@ extension Network {
 }
 
 extension Known {
-    /// Converts an entry to the addresses of a name.
     fileprivate init(_ entry: Entry) {
         let v4 = entry.answers.filter { $0.type == .a }
         let v6 = entry.answers.filter { $0.type == .aaaa }
@@ -345,7 +336,6 @@ extension Entry {
 
 // MARK: - The line
 
-/// HTTP transport over the simulated network; counts timeouts.
 struct Line: HTTPTransport {
     let network: Network
 

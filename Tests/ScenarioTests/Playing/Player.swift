@@ -7,10 +7,8 @@ import TestWorld
 
 @testable import Administration
 
-/// Plays a scenario step by step; stops at the first difference.
 @ServiceLoop
 final class Player {
-    /// A query that a client sent.
     private struct Asked {
         let step: Scenario.Step
         let entry: Entry
@@ -23,7 +21,7 @@ final class Player {
     private let stage: ScenarioHarness
     private var asked: [Asked] = []
 
-    /// Positions in the journal up to which `CHECK_ASKED` and `CHECK_OUT_QUERY` have compared.
+    /// Journal positions up to which `CHECK_ASKED` and `CHECK_OUT_QUERY` have compared.
     private var journalSeen = 0
     private var messagesSeen = 0
 
@@ -37,7 +35,7 @@ final class Player {
 
     /// Plays a scenario.
     ///
-    /// - Throws: `ScenarioError` with line, step, virtual time, expected and actual values.
+    /// - Throws: `ScenarioError` for the first difference.
     static func play(_ scenario: Scenario) async throws {
         let player = try Player(scenario)
         player.stage.begin()
@@ -220,7 +218,7 @@ extension Player {
 }
 
 extension Duration {
-    /// Whole milliseconds; modules under test have a property with the shorter name.
+    /// Modules under test have a property with the shorter name.
     fileprivate var wholeMilliseconds: Int {
         let parts = components
         return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)

@@ -16,8 +16,8 @@ import Upstream
 
 /// The daemon with a scenario's settings, in virtual time.
 ///
-/// It is the real daemon, but without listeners and threads.  Clients' messages go to the query
-/// handler of TCP connections, operators' requests directly to the control handler.
+/// It has no listeners and threads: clients' messages go to the query handler of TCP connections,
+/// operators' requests to the control handler.
 @ServiceLoop
 final class ScenarioHarness {
     let world = Simulation()
@@ -35,7 +35,6 @@ final class ScenarioHarness {
             environment: SettingsEnvironment(credentialsDirectory: Files.credentials)
         )
         settings.cache.size = min(settings.cache.size, Self.cacheOctets)
-        // The machine's own hosts file would make results depend on the machine.
         settings.hosts.files = []
         self.settings = settings
         let network = Network(
@@ -66,7 +65,7 @@ final class ScenarioHarness {
 // MARK: - Clients
 
 extension ScenarioHarness {
-    /// Returns the reply to a message of a local client; nil if there is none.
+    /// Nil without a reply.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = ClientContext(
             transport: transport,
@@ -88,10 +87,8 @@ extension ScenarioHarness {
 // MARK: - Events
 
 extension ScenarioHarness {
-    /// Starts the prefetch, as the daemon does before it answers clients.
     func begin() { resolver.prefetcher.start() }
 
-    /// Stops the prefetch, as the daemon does before it stops.
     func end() { resolver.prefetcher.stop() }
 
     func networkChanged() { daemon.network.react(to: "another network") }
@@ -109,7 +106,6 @@ extension ScenarioHarness {
 extension ScenarioHarness {
     var `operator`: ControlHandler { ControlHandler(daemon) }
 
-    /// Billable calls by vendor.
     var billed: [String: Int] {
         let clients = daemon.state.vendors.map(\.client)
         return Dictionary(
@@ -117,7 +113,7 @@ extension ScenarioHarness {
         )
     }
 
-    /// Returns the cached entries of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    /// As `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
     func cached(_ name: Name) -> [String] {
         daemon.state.cache.entries(named: name, type: nil, now: world.now)
             .filter { $0.remaining > 0 }
@@ -135,7 +131,7 @@ extension ScenarioHarness {
 extension Account {
     /// Selects the emulation of a vendor.
     ///
-    /// - Throws: `ScenarioError` if there is none for the vendor's settings.
+    /// - Throws: `ScenarioError` if there is none for the settings.
     fileprivate init(playing vendor: VendorSettings, _ file: String) throws {
         let place = Place(file: file, line: 1)
         switch vendor.account {

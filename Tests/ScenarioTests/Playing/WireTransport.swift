@@ -6,10 +6,9 @@ import TestWorld
 @testable import Configuration
 @testable import Upstream
 
-/// Transport to an upstream in the simulated network: real messages and checks, virtual time.
+/// Transport to a simulated upstream: real messages and checks, virtual time.
 ///
-/// Repeats the steps of `PlainTransport` and `StreamTransport` without sockets.  HTTPS needs no
-/// replacement, because its HTTP transport is simulated.
+/// Repeats the steps of `PlainTransport` and `StreamTransport` without sockets.
 final class WireTransport: UpstreamTransport {
     let isProtected: Bool
     let validates: Bool
@@ -64,7 +63,7 @@ final class WireTransport: UpstreamTransport {
 
     func networkChanged() {}
 
-    /// Exchanges datagrams, and repeats the query over a stream if necessary.
+    /// Exchanges datagrams, then repeats the query over TCP if necessary.
     private func ask(
         _ query: ForwardedQuery,
         deadline: Instant
@@ -110,7 +109,6 @@ final class WireTransport: UpstreamTransport {
         throw .timedOut
     }
 
-    /// Sends a query, and returns the replies in order of arrival.
     private func replies(
         to exchange: UpstreamExchange,
         isTCP: Bool,
@@ -136,7 +134,7 @@ final class WireTransport: UpstreamTransport {
         }
     }
 
-    /// Waits until `end`; throws `timedOut` at the deadline, or if `end` is nil.
+    /// Throws `timedOut` at the deadline, or if `end` is nil.
     private func wait(
         until end: Instant?,
         _ deadline: Instant
@@ -151,7 +149,7 @@ final class WireTransport: UpstreamTransport {
     }
 }
 
-/// Reproducible random numbers (SplitMix64).
+/// SplitMix64.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

@@ -2,7 +2,6 @@
 import DNSWire
 
 extension ScenarioReader {
-    /// Reads an entry, which must begin on the next line.
     mutating func wantedEntry() throws -> Entry {
         guard let words = try words(), words == ["ENTRY_BEGIN"] else {
             throw error("ENTRY_BEGIN is expected")
@@ -10,7 +9,6 @@ extension ScenarioReader {
         return try entry()
     }
 
-    /// Reads the rest of an entry after `ENTRY_BEGIN`.
     mutating func entry() throws -> Entry {
         var entry = Entry(place: place)
         while let words = try words() {
@@ -110,7 +108,6 @@ extension ScenarioReader {
 
     // MARK: - Sections
 
-    /// Reads the records of a section, up to the next section or the end of the entry.
     private mutating func section(_ words: [String], _ entry: inout Entry) throws {
         guard words.count == 2 else { throw error("SECTION has a name") }
         let name = words[1]

@@ -3,7 +3,6 @@ import Control
 import DNSWire
 
 extension ScenarioReader {
-    /// Reads the rest of a step after its first line `words`.
     mutating func step(_ words: [String]) throws -> Scenario.Step {
         let place = place
         guard words.count > 2, let number = Int(words[1]) else {
@@ -53,7 +52,7 @@ extension ScenarioReader {
         }
     }
 
-    /// Reads the scope of `FLUSH`; the control handler validates names and sources.
+    /// The control handler validates names and sources.
     private func scope(_ arguments: [String]) throws -> FlushRequest.Scope {
         switch (arguments.first, arguments.count) {
         case (nil, 0): return .all
@@ -67,7 +66,6 @@ extension ScenarioReader {
         }
     }
 
-    /// Returns the lines of a step, with single spaces between words.
     private mutating func lines() throws -> [String] {
         var lines: [String] = []
         while let words = try wordsOfStep() { lines.append(words.joined(" ")) }
@@ -103,6 +101,5 @@ extension ScenarioReader {
 }
 
 extension [String] {
-    /// Returns the strings with `separator` between them.
     func joined(_ separator: String) -> String { joined(separator: separator) }
 }

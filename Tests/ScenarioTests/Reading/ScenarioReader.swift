@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Reader for scenario files; every error has a line number.
 struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
 
-    /// Index of the next line, from 0.
+    /// From 0.
     private var next = 0
 
-    /// Allowed number of lines of the overview.
+    /// Lines of the overview.
     static let overview = 2...5
 
     private init(_ text: String, file: String) {
@@ -17,7 +16,7 @@ struct ScenarioReader {
         lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// Reads the text of a file.
+    /// Reads a file.
     ///
     /// - Throws: `ScenarioError` for the first error.
     static func read(_ text: String, file: String) throws -> Scenario {
@@ -27,12 +26,12 @@ struct ScenarioReader {
 
     // MARK: - Lines
 
-    /// Position of the line read last.
+    /// The line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
 
-    /// Returns the words of the next non-empty line, without its comment; nil at the end.
+    /// Words of the next non-empty line, without its comment; nil at the end.
     mutating func words() throws -> [String]? {
         while next < lines.count {
             let line = lines[next]
@@ -43,7 +42,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line; nil, without consuming it, at a new step or the end.
+    /// Nil, without consuming the line, at a new step or the end.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -51,7 +50,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// Returns the words of the next line; nil, without consuming it, at the end of a section.
+    /// Nil, without consuming the line, at the end of a section.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
@@ -150,11 +149,10 @@ extension ScenarioReader {
     }
 }
 
-/// Splits lines into words.
 enum Words {
     /// Splits a line at spaces.
     ///
-    /// `;` begins a comment.  Quoted text stays one word, with its quotes.
+    /// `;` begins a comment. Quoted text is one word, with its quotes.
     static func split(_ line: Substring, at place: Place) throws -> [String] {
         var words: [String] = []
         var word = ""
@@ -173,7 +171,7 @@ enum Words {
         return word.isEmpty ? words : words + [word]
     }
 
-    /// Reads a time such as `300ms`, `1.5s`, `5m` or `2h`; seconds without a unit.
+    /// `300ms`, `1.5s`, `5m` or `2h`; seconds without a unit.
     static func duration(_ text: String) -> Duration? {
         let units: [(suffix: String, milliseconds: Double)] = [
             ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
