@@ -3,22 +3,19 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Buffers in which one thread receives queries, answers them in place and sends them back.
+/// Buffers in which one thread receives queries, answers them in place and sends the replies.
 ///
 /// A reply reuses the headers of its query: the client's address and, on a wildcard socket, the
-/// control message with the destination address. So the reply leaves from the address that the
-/// client has queried.
+/// destination address. So the reply leaves from the address that the client has queried.
 // SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
 // call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// Maximum datagrams per system call; more than 32 gave no further throughput (measured with
-    /// 64).
+    /// Maximum datagrams per system call; 64 gave no more throughput.
     package static let capacity = 32
 
-    /// Size of a buffer in octets.
-    ///
-    /// A longer query is truncated and then rejected as malformed; no reply over UDP is longer.
+    /// Octets of a buffer, the longest reply over UDP; a longer query is truncated and then
+    /// rejected.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -30,10 +27,9 @@ package struct DatagramBatch: ~Copyable {
     private let controlOctets: Int
     private var outgoingCount = 0
 
-    /// Number of slots used by the last datagrams; the other slots are ready to receive.
+    /// Number of slots that are not ready to receive.
     private var usedCount = DatagramBatch.capacity
 
-    /// Allocates the buffers for `listener`.
     package init(for listener: DatagramListener) {
         let count = Self.capacity
         unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
@@ -83,11 +79,9 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Receives the pending datagrams, up to `capacity`.
+    /// Receives the pending datagrams, up to `capacity`; returns their number or a negated errno.
     ///
-    /// - Parameter waits: true to block the thread until a datagram arrives; otherwise the result
-    ///   may be 0.
-    /// - Returns: the number of datagrams, or a negated errno.
+    /// - Parameter waits: true to block until a datagram arrives; otherwise the result may be 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             // SAFETY: as in `init`.
@@ -108,13 +102,10 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Returns the size in octets of the datagram in `slot`, at most the size of the buffer.
+    /// Octets of the datagram in `slot`, at most the size of the buffer.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
-    /// Calls `body` with the buffer of `slot`, of which the first `count(slot)` octets were
-    /// received.
-    ///
-    /// `body` may change the buffer.
+    /// Calls `body` with the buffer of `slot`, which `body` may change.
     package mutating func withBuffer<Result>(
         _ slot: Int,
         _ body: (inout MutableRawSpan) -> Result
@@ -141,7 +132,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of the datagram in `slot` with everything needed for a later reply.
+    /// Returns a copy of the datagram in `slot`, sufficient for a later reply.
     package func copy(_ slot: Int) -> ReceivedDatagram {
         // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
@@ -175,8 +166,7 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Queues the first `count` octets of the buffer of `slot` as the reply to the datagram in
-    /// `slot`.
+    /// Queues the first `count` octets of the buffer as the reply to the datagram in `slot`.
     package mutating func reply(_ slot: Int, count: Int) {
         // SAFETY: each slot is replied to at most once, so `outgoing` has an element for every
         // reply.
@@ -185,10 +175,10 @@ package struct DatagramBatch: ~Copyable {
         outgoingCount += 1
     }
 
-    /// Sends the queued replies; drops a reply that the kernel rejects, for example when the send
-    /// buffer is full.
+    /// Sends the queued replies; returns the number of replies that the kernel rejected.
     ///
-    /// - Returns: the number of dropped replies.
+    /// The kernel rejects a reply when the send buffer is full, for example. Such a reply is
+    /// dropped.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Watch that reports when a file may have changed: written, replaced, removed or created.
+/// Reports when a file may have changed: written, replaced, removed or created.
 ///
-/// It has two watches of inotify(7). One is on the directory, or on its nearest existing ancestor,
-/// and reports created, removed and renamed files. The other is on the file and reports writes that
-/// the watch on the directory does not report: to the target of a symbolic link or to a file
-/// mounted over `path`.
+/// One watch of inotify(7) is on the directory or its nearest existing ancestor, and reports
+/// created, removed and renamed files. The other is on the file, and reports writes to the target
+/// of a symbolic link or to a file mounted over `path`.
 ///
 /// `sd_event_add_inotify` is not usable: it fails with EINVAL if the inode number of a recently
 /// removed file is reused.
@@ -17,13 +16,13 @@ package final class FileWatch {
     private let inotify: OwnedDescriptor
     private var events: DescriptorWatch?
 
-    /// Watch descriptor of the file, nil if there is none.
+    /// Watch descriptor of the file; nil if it does not exist.
     private var file: Int32?
 
-    /// Watch descriptor of the directory, and the directory's entry that leads to the file.
+    /// Watch descriptor of the directory, and the entry that leads to the file.
     private var directory: (watch: Int32, name: String)?
 
-    /// Calls `handler` whenever the file at `path` may have changed, until released.
+    /// Calls `handler` whenever the file may have changed, until released.
     ///
     /// A write is reported when the writer closes the file.
     ///
@@ -48,8 +47,7 @@ package final class FileWatch {
 
     // MARK: - Watching
 
-    /// Renews both watches, because the file may have been replaced and directories may have
-    /// appeared.
+    /// Renews both watches: the file may have been replaced, and directories may have appeared.
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
         file = try add(path, Self.fileEvents)
@@ -65,14 +63,13 @@ package final class FileWatch {
             above = Self.parent(above)
         }
         for watch in old where watch != file && watch != directory?.watch {
-            // Fails if the watched file was removed, because the kernel has then removed the watch.
+            // Fails if the watched file was removed: the kernel has removed its watch.
             inotify_rm_watch(inotify.raw, watch)
         }
     }
 
-    /// Adds a watch on `path`; returns nil if `path` does not exist.
-    ///
-    /// The watch descriptor is the same as before if `path` is already watched.
+    /// Adds a watch; returns nil if `path` does not exist, and the same watch if it is watched
+    /// already.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
@@ -83,8 +80,7 @@ package final class FileWatch {
         }
     }
 
-    /// A rename over the file removes the last link to the old file, which is reported as
-    /// IN_ATTRIB.
+    /// A rename over the file removes the old file's last link, which is IN_ATTRIB.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =
@@ -98,7 +94,7 @@ package final class FileWatch {
 
     // MARK: - Noticing
 
-    /// Reads the events and calls the handler once if any event concerns the file.
+    /// Reads the events and calls the handler at most once.
     private func read() {
         var concerns = false
         while true {
@@ -110,7 +106,7 @@ package final class FileWatch {
         do throws(SocketError) {
             try renew()
         } catch {
-            // The earlier watches remain, and the handler is called for this change.
+            // The earlier watches remain.
         }
         handler()
     }
@@ -122,7 +118,6 @@ package final class FileWatch {
         }
     }
 
-    /// Returns true if `event` concerns, or may concern, the file.
     private func isOurs(_ event: Event) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
         // The kernel removed the watch; an earlier event has reported the cause.
@@ -137,10 +132,10 @@ package final class FileWatch {
         let watch: Int32
         let mask: UInt32
 
-        /// Name of the directory entry; empty if the event concerns the watched object itself.
+        /// Empty if the event concerns the watched object itself.
         let name: String
 
-        /// Removes the first event from `octets`; returns nil if there is no complete event.
+        /// Removes the first event from `octets`; returns nil if incomplete.
         init?(_ octets: inout ArraySlice<UInt8>) {
             func number(_ offset: Int) -> UInt32 {
                 octets.dropFirst(offset).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// File readable by the daemon's user only and replaced atomically.
+/// File that only the daemon's user can read, and that is replaced atomically.
 ///
-/// Even after a power failure the path leads to either the old or the new contents: `replace` syncs
-/// a temporary file, renames it and syncs the directory. A file of another type, owner or mode is
-/// neither read nor replaced, so a mistyped path destroys no file.
+/// `replace` syncs a temporary file, renames it and syncs the directory. So even after a power
+/// failure the path has either the old or the new contents. A file of another type, owner or mode
+/// is neither read nor replaced, so a mistyped path destroys no file.
 ///
-/// All functions block on disk I/O: call them on a worker thread only.
+/// All functions block: call them on a worker thread only.
 package struct PrivateFile: Sendable {
     package let path: String
 
-    /// Path of the directory; `name` is the file's name in it.
     private let directory: String
     private let name: String
 
@@ -24,9 +23,8 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Path of the temporary file.
-    ///
-    /// The path is always the same, so a process that is killed repeatedly leaves one file at most.
+    /// Path of the temporary file; fixed, so a process that is killed repeatedly leaves at most
+    /// one.
     package var temporaryPath: String { path + Self.temporary }
 
     /// Path to which `setAside` renames the file.
@@ -39,7 +37,7 @@ package struct PrivateFile: Sendable {
 
     /// Opens the file for reading; returns nil if the file does not exist.
     ///
-    /// - Throws: `FileFault` if the file fails the checks of this type or a system call fails.
+    /// - Throws: `FileFault` if a check of this type or a system call fails.
     package func open() throws(FileFault) -> PrivateFileReader? {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let raw = unsafe Glibc.open(
@@ -56,12 +54,11 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the contents by the chunks that `next` returns until nil; returns their total size
-    /// in octets.
+    /// Replaces the contents by the chunks of `next` until nil; returns their size in octets.
     ///
-    /// - Throws: `FileFault`, including the errors of `next`. The old file then remains, and the
-    ///   temporary file is removed. Exception: if only the sync of the directory fails, the new
-    ///   file is in place.
+    /// - Throws: `FileFault`, including those of `next`. The old file then remains, and the
+    ///   temporary file is removed. If only the sync of the directory fails, the new file is in
+    ///   place.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -88,7 +85,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Renames the file to `damagedPath` and replaces an existing file of that name.
+    /// Renames the file to `damagedPath`, over an existing file.
     package func setAside() throws(FileFault) {
         let folder = try openDirectory()
         // SAFETY: both names are C strings that Swift makes for the call.
@@ -97,9 +94,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes the temporary file of a killed process, if there is one.
-    ///
-    /// Does not remove a temporary file that a process is writing.
+    /// Removes the temporary file of a killed process, but not one that a process is writing.
     package func removeLeftover() throws(FileFault) {
         do throws(FileFault) {
             try removeTemporary(in: try openDirectory())
@@ -118,7 +113,7 @@ package struct PrivateFile: Sendable {
         return try Self.own(raw, "open", directory)
     }
 
-    /// Creates an empty, locked temporary file; unlike the file, the lock ends with its process.
+    /// Creates an empty, locked temporary file; the lock ends with its process.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
@@ -134,7 +129,6 @@ package struct PrivateFile: Sendable {
         return file
     }
 
-    /// Removes the temporary file unless a process is writing it.
     private func removeTemporary(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         let temporary = name + Self.temporary
         // SAFETY: the name is a C string that Swift makes for each call.
@@ -172,7 +166,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Syncs the directory; some file systems do not support this (EINVAL).
+    /// Some file systems do not support this (EINVAL).
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -191,7 +185,6 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Checks type, owner and mode of a file.
     private func check(_ status: stat) throws(FileFault) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
@@ -213,7 +206,7 @@ package struct PrivateFile: Sendable {
         return status
     }
 
-    /// Takes over a descriptor, or throws the error that `call` left in `errno`.
+    /// Takes over a descriptor, or throws the error of `errno`.
     private static func own(
         _ raw: Int32,
         _ call: String,
@@ -238,7 +231,7 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// Returns at most `count` octets starting at `offset`; empty at the end of the file.
+    /// Returns at most `count` octets from `offset` on; empty at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {

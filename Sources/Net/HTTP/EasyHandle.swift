@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Easy handle of libcurl, configured for one kind of request and reused.
+/// Easy handle of libcurl that is configured for one kind of request and reused.
 ///
-/// Creating a handle costs more than a request over loopback, and setting all options a fifth of
-/// that. Further requests of the same kind set only URL, body and time.
+/// Creating a handle takes longer than a request over loopback; setting all options takes a fifth
+/// of that. A request of the same kind as the previous one sets only URL, body and time limit.
 // SAFETY: made and used on the loop only, freed once, by `deinit`. libcurl points to the lists,
 // which are freed after `forget` has reset the handle, or after the handle.
 @safe
@@ -12,18 +12,16 @@ import CCurl
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
 
-    /// Address of the handle, which identifies its transfer.
     var key: UInt { unsafe UInt(bitPattern: easy) }
 
     let received: ReceivedReply
 
-    /// Trusted certificates; nil for requests without TLS.
+    /// Nil for requests without TLS.
     let trusted: TrustStore?
 
-    /// Kind of request for which the handle is configured; nil if for one request only.
+    /// Nil if configured for one request only.
     private(set) var kind: Kind?
 
-    /// True if the reply must include ``TransferTimes``.
     private var wantsTimes = false
 
     /// Lists to which libcurl has pointers.
@@ -32,7 +30,6 @@ final class EasyHandle {
     /// Buffer for libcurl's error message.
     private let words: UnsafeMutableBufferPointer<CChar>
 
-    /// Meter of the provider's use of the loop.
     let meter: LoopMeter
 
     fileprivate init?(
@@ -61,7 +58,7 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// Properties of a request that require other options: all except URL, body and time.
+    /// Properties of a request that determine its options: all except URL, body and time limit.
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
@@ -69,8 +66,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Returns the kind of `request`; nil if the options of a rare request are not worth
-        /// reusing.
+        /// Returns nil for a rare kind, whose options are not worth reusing.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -104,7 +100,7 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// Resets the handle, which must be in no pool, to libcurl's defaults.
+    /// Resets the handle to libcurl's defaults; it must be in no pool.
     func forget() {
         kind = nil
         // SAFETY: in no multi handle; libcurl keeps its caches and drops every pointer.
@@ -148,10 +144,9 @@ extension EasyHandle {
 
     var connectionsOpened: Int { long(CURLINFO_NUM_CONNECTS) }
 
-    /// True if the request was sent on a reused connection.
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// True if the request was assigned to a connection after TLS handshake and proxy tunnel.
+    /// True if the request was assigned to a connection, after TLS handshake and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     var times: TransferTimes {
@@ -162,7 +157,7 @@ extension EasyHandle {
         )
     }
 
-    /// Returns the time from the start of the request to a phase, zero if unknown.
+    /// Returns the time from the start of the request to a phase; zero if unknown.
     private func time(_ info: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
         // SAFETY: writes one integer.
@@ -172,8 +167,8 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// - Parameter socketFailure: `errno` of a socket that could not be opened meanwhile, otherwise
-    ///   0; libcurl does not record it.
+    /// - Parameter socketFailure: `errno` of a socket that could not be opened, otherwise 0;
+    ///   libcurl does not record it.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -197,7 +192,7 @@ extension EasyHandle {
         return reply
     }
 
-    /// Returns true if a reused connection ended before any octet of the reply.
+    /// True if a reused connection ended before any octet of the reply.
     func wasCutOff(_ code: CURLcode) -> Bool {
         guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
             return false
@@ -224,8 +219,8 @@ extension EasyHandle {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
-            // The URL was valid, because a connection exists. libcurl treats a reply without a
-            // status line as HTTP/0.9, which is disabled.
+            // A connection exists, so the URL was valid. libcurl takes a reply without a status
+            // line for HTTP/0.9, which is disabled.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -235,18 +230,16 @@ extension EasyHandle {
         }
     }
 
-    /// Returns the error of a failed connection with `errno` or, if `errno` is 0, with `text`.
+    /// Returns the error of a failed connection: `errno` or, if 0, `text`.
     nonisolated static func connectError(_ cause: Int32, _ text: String) -> HTTPError {
         guard cause != 0 else { return .connect(text) }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
         return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }
 
-    /// libcurl's error message; used for TLS errors only, because others may repeat the URL with a
-    /// secret.
+    /// libcurl's error message, for TLS errors only: other messages may repeat a secret URL.
     ///
-    /// The message may quote the peer's certificate, so it is truncated and control characters are
-    /// replaced.
+    /// Truncated and without control characters, because it may quote the peer's certificate.
     private var details: String? {
         // SAFETY: the buffer is this handle's.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
@@ -267,10 +260,9 @@ extension EasyHandle {
 
 // MARK: - Idle handles
 
-/// Idle handles that trust the same certificates.
 @ServiceLoop
 final class EasyHandles {
-    /// Maximum number of idle handles; further ones are freed.
+    /// Further idle handles are freed.
     private static let maximumIdle = 128
 
     let trusted: TrustStore?
@@ -280,7 +272,6 @@ final class EasyHandles {
     private let meter: LoopMeter
     private var idle: [EasyHandle] = []
 
-    /// Creates an empty set for requests to one provider.
     init(
         _ limits: HTTPClient.Limits,
         _ memory: ReplyMemory.Share,
@@ -293,7 +284,7 @@ final class EasyHandles {
         trusted = store
     }
 
-    /// Returns a handle for a request, preferably one configured for `kind`.
+    /// Returns a handle, preferably one configured for `kind`.
     func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
         if kind != nil, let index = idle.lastIndex(where: { $0.kind == kind }) {
             idle.swapAt(index, idle.endIndex - 1)
@@ -305,7 +296,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Returns a handle, which must be in no pool, to the set.
+    /// Returns a handle, which must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

@@ -2,7 +2,7 @@
 
 /// Counters of an ``HTTPClient``.
 package struct HTTPStatistics: Sendable, Hashable {
-    /// Kind of an ``HTTPError``, without its text.
+    /// Kind of an ``HTTPError``.
     package enum Failure: String, Sendable, Hashable, CaseIterable {
         case timedOut = "timed-out"
         case connect
@@ -12,7 +12,6 @@ package struct HTTPStatistics: Sendable, Hashable {
         case invalidRequest = "invalid-request"
         case cancelled
 
-        /// Returns the kind of `error`.
         package init(_ error: HTTPError) {
             self =
                 switch error {
@@ -27,7 +26,7 @@ package struct HTTPStatistics: Sendable, Hashable {
         }
     }
 
-    /// Requests started: replies, failures and requests in flight.
+    /// Requests started.
     package internal(set) var requests = 0
 
     /// Replies with any status code.
@@ -36,12 +35,11 @@ package struct HTTPStatistics: Sendable, Hashable {
     /// Failed requests by kind; kinds without failures are absent.
     package internal(set) var failures: [Failure: Int] = [:]
 
-    /// Requests currently in flight.
     package internal(set) var inFlight = 0
 
     /// Connection attempts, including failed ones.
     package internal(set) var connectionsOpened = 0
 
-    /// Replies received on a reused connection.
+    /// Replies on a reused connection.
     package internal(set) var connectionsReused = 0
 }

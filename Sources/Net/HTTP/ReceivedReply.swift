@@ -3,8 +3,7 @@ import CCurl
 
 /// Received part of a reply, written by libcurl's callbacks.
 ///
-/// Not isolated, because C calls the callbacks for every header line. Its owner and libcurl run on
-/// the service loop.
+/// Not isolated, because C calls it for every header line, on the service loop.
 // SAFETY: the owning handle lives while libcurl uses it; libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
@@ -25,7 +24,6 @@ final class ReceivedReply {
         self.meter = meter
     }
 
-    /// Discards the previous reply.
     func begin() {
         memory.octets -= body.count + headers.octets
         body = []
@@ -53,7 +51,7 @@ final class ReceivedReply {
         }
     }
 
-    /// Passes received data to its reply; the result -1 aborts the transfer.
+    /// Passes received data to the reply; the result -1 aborts the transfer.
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
         _ count: Int,
@@ -68,7 +66,7 @@ final class ReceivedReply {
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// Appends to the body; returns false to abort the transfer.
+    /// Returns false to abort the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
@@ -89,7 +87,7 @@ final class ReceivedReply {
         return false
     }
 
-    /// Parses a header line; returns false to abort the transfer.
+    /// Returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let before = headers.octets
         // SAFETY: the line lives during the call.

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Timer that calls one action at an instant that can be moved.
+/// Timer that can be moved.
 ///
-/// Moving the instant later, the most frequent case, sets no new timer: the running timer ends at
-/// the old instant and is then set again.
+/// Moving it later, the most frequent case, sets no new timer: the running timer ends at the old
+/// instant and is then set again.
 @ServiceLoop
 package final class Alarm {
     private let clocks: Clocks
     private let action: @ServiceLoop () -> Void
 
-    /// Instant at which the action is due, nil for none.
     private var wanted: Instant?
 
     /// Running timer and the instant at which it ends.
     private var timer: (timer: any Cancellable, end: Instant)?
 
-    /// Creates an alarm that is not set.
     package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
         self.clocks = clocks
         self.action = action
@@ -28,8 +26,7 @@ package final class Alarm {
         timer?.timer.cancel()
         timer = nil
         guard let instant else { return }
-        // The running timer retains the alarm. A weak reference would take as long as the rest of
-        // `set`.
+        // The running timer retains the alarm; a weak reference would double the cost of `set`.
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 

@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of one piece of work when its result is no longer needed.
+/// Cancellation of work whose result is no longer needed.
 ///
-/// The owner of the work cancels. The stages that do the work register actions that free its
-/// resources.
+/// The owner cancels. The stages register actions that free their resources.
 @ServiceLoop
 package final class CancellationSignal {
-    /// True if the work was cancelled.
     package private(set) var isCancelled = false
 
     private var isOver = false
 
     private typealias Action = @ServiceLoop () -> Void
 
-    /// The first action, and the others: most work has one or two.
+    /// Most work has one or two actions.
     private var first: Action?
     private var second: Action?
     private var others: [Action] = []
 
-    /// Client to which per-client limits charge the work; nil for work of the daemon itself.
+    /// Client to which per-client limits charge the work; nil for the daemon's own work.
     package let client: (any Hashable & Sendable)?
 
-    /// Creates a signal that is not cancelled.
     package init(client: (any Hashable & Sendable)? = nil) {
         self.client = client
     }
 
-    /// Registers an action that runs on cancellation, or immediately if the work is cancelled
-    /// already.
+    /// Registers an action for cancellation; runs it immediately if the work is cancelled already.
     ///
-    /// The signal retains the action until the end of the work. So an action may retain the work.
+    /// The signal retains the action until the work ends, so the action may retain the work.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
         guard !isOver else { return }
@@ -42,7 +38,7 @@ package final class CancellationSignal {
         }
     }
 
-    /// Releases all actions: the work has ended and is not cancelled any more.
+    /// Releases all actions, because the work has ended.
     package func finish() {
         isOver = true
         (first, second, others) = (nil, nil, [])

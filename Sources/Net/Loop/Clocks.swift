@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clock and timers as a dependency; tests replace them by a clock that the test advances.
+/// Clock and timers as a dependency; tests use a virtual clock.
 package struct Clocks: Sendable {
-    /// Calls a closure on the service loop at an instant, unless the returned timer is cancelled
-    /// before.
+    /// Calls a closure on the service loop at an instant, unless the returned timer is cancelled.
     package typealias Timing =
         @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->
         any Cancellable
@@ -11,10 +10,9 @@ package struct Clocks: Sendable {
     /// Clock of deadlines, lifetimes and durations.
     package var now: @Sendable () -> Instant
 
-    /// Seconds since 1970 by the wall clock, which may jump; for signatures.
+    /// Wall clock in seconds since 1970, for signatures.
     package var wallSeconds: @Sendable () -> Int64
 
-    /// Sets a timer on the clock of `now`.
     package var timer: Timing
 
     /// Creates a set of clocks; `now` and `timer` must use the same clock.
@@ -28,7 +26,6 @@ package struct Clocks: Sendable {
         self.timer = timer
     }
 
-    /// Clock and timers of the system.
     package static let system = Clocks(
         now: { Clock.now },
         wallSeconds: { Clock.wallSeconds },
@@ -52,6 +49,6 @@ extension Clocks {
 /// Scheduled action that can be cancelled.
 @ServiceLoop
 package protocol Cancellable: AnyObject {
-    /// Cancels the action; does nothing if the action has already run.
+    /// Does nothing if the action has already run.
     func cancel()
 }

@@ -3,8 +3,8 @@ private import CSystemd
 
 /// Watch of a file descriptor by the service loop.
 ///
-/// The watch owns the sd-event source, not the descriptor. It must be cancelled or released before
-/// the descriptor is closed: the kernel may reuse the descriptor's number for another file.
+/// The watch does not own the descriptor. Cancel it before the descriptor is closed: the kernel may
+/// reuse the number for another file.
 // SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop
@@ -17,15 +17,15 @@ final class DescriptorWatch {
         static let writable = Events(rawValue: EPOLLOUT.rawValue)
         /// The peer has shut down its sending side.
         static let endOfInput = Events(rawValue: EPOLLRDHUP.rawValue)
-        /// Always reported, requested or not.
+        /// Always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
-        /// Always reported, requested or not.
+        /// Always reported.
         static let error = Events(rawValue: EPOLLERR.rawValue)
         /// Edge-triggered: reports changes only.
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
-    /// The sd-event source, nil after `cancel`.
+    /// Nil after `cancel`.
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
@@ -63,7 +63,7 @@ final class DescriptorWatch {
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
-    /// Suspends or resumes all reports, including those of errors.
+    /// Suspends or resumes all reports, including errors.
     func suspend(_ isSuspended: Bool) {
         guard let source = unsafe source else { return }
         let status = unsafe sd_event_source_set_enabled(
@@ -73,7 +73,6 @@ final class DescriptorWatch {
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
-    /// Ends all reports; required before the descriptor is closed.
     func cancel() {
         // SAFETY: the source is released exactly once.
         unsafe sd_event_source_disable_unref(source)
@@ -85,9 +84,8 @@ final class DescriptorWatch {
 
 /// Callback of sd-event for all watches.
 ///
-/// A global function, because a closure costs time at every event (Swift 6.3): the runtime checks
-/// the isolation of a closure that belongs to the service loop, and a capturing closure is
-/// allocated.
+/// A global function: at every event, a closure would cost an isolation check of the runtime (Swift
+/// 6.3) and, if it captures, an allocation.
 private func report(
     _: OpaquePointer?,
     _: Int32,

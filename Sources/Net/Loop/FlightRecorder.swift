@@ -2,9 +2,9 @@
 private import CLinux
 private import Locks
 
-/// Most recent log lines of all levels, in memory that a crash handler can write out.
+/// Latest log lines of all levels, in memory that a crash handler can write out.
 ///
-/// Callable from any thread. Holds 2,048 lines of at most 252 octets each.
+/// Callable from any thread. Holds 2,048 lines of at most 252 octets.
 // SAFETY: the pointer never changes, and its memory is used with the lock held only, except by the
 // crash handler, which writes out whatever the memory holds.
 @safe
@@ -13,16 +13,14 @@ package final class FlightRecorder: Sendable {
     private nonisolated(unsafe) let ring: OpaquePointer
     private let lock = Lock(())
 
-    /// Recorded log line.
     package struct Line: Sendable, Equatable {
-        /// The line without its line break.
+        /// Without its line break.
         package let text: String
 
         /// True if the line was also logged.
         package let isShown: Bool
     }
 
-    /// Creates an empty recorder.
     package init() {
         guard let ring = unsafe recorder_new() else {
             preconditionFailure("cannot allocate 512 KiB for the flight recorder")
@@ -43,7 +41,7 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Recorded lines, the oldest first.
+    /// Recorded lines, oldest first.
     package var lines: [Line] {
         lock.withLock { _ in
             // SAFETY: the lock is held, so each line is copied before the next one is recorded.

@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two.
 ///
-/// Written by one thread, readable by any thread.
+/// One thread writes; any thread may read.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
 
     package init() {}
 
-    /// Records `times` events of `duration` each; for the owning thread only.
+    /// Records `times` events of `duration`; for the writer thread only.
     package func note(_ duration: Duration, times: UInt64 = 1) {
         let microseconds = duration.nanoseconds / 1000
         let bucket = Self.bucket(microseconds)
@@ -30,7 +30,6 @@ package final class LatencyHistogram: Sendable {
         return sum.count > 0 ? .microseconds(Int64(sum.quantile(0.5))) : nil
     }
 
-    /// Adds the counts to `sum`.
     package func add(to sum: inout LatencySum) {
         for index in sum.buckets.indices {
             sum.buckets[index] += buckets[index].load(ordering: .relaxed)
@@ -45,7 +44,6 @@ package final class LatencyHistogram: Sendable {
         return min((exponent - 2) * 8 + eighth, 191)
     }
 
-    /// Returns the highest number of microseconds in `bucket`.
     fileprivate static func upperBound(_ bucket: Int) -> UInt64 {
         guard bucket >= 8 else { return UInt64(bucket) }
         let exponent = bucket / 8 + 2
@@ -65,14 +63,12 @@ package struct LatencySum: Sendable {
     package var count: UInt64 { buckets.reduce(0, +) }
 
     /// Returns the number of events shorter than `microseconds`, a power of two up to 2^24.
-    ///
-    /// Such a power of two is the bound of a bucket.
     package func count(below microseconds: UInt64) -> UInt64 {
         buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
     }
 
-    /// Sum of all durations in microseconds, at most a sixteenth off: each event counts as the
-    /// middle of its bucket.
+    /// Sum of all durations in microseconds, at most a sixteenth off: events count as the middle of
+    /// their bucket.
     package var microseconds: Double {
         var lower: UInt64 = 0
         return buckets.enumerated().reduce(0) { sum, bucket in
@@ -82,9 +78,7 @@ package struct LatencySum: Sendable {
         }
     }
 
-    /// Returns the `share` quantile in microseconds, at most an eighth too high.
-    ///
-    /// - Parameter share: from 0 to 1.
+    /// Returns the `share` quantile in microseconds, at most an eighth too high; `share` is in 0…1.
     package func quantile(_ share: Double) -> UInt64 {
         let total = count
         guard total > 0 else { return 0 }
@@ -97,7 +91,6 @@ package struct LatencySum: Sendable {
         return longest
     }
 
-    /// Returns the sum of this histogram and `others`.
     package func adding(_ others: LatencySum) -> LatencySum {
         var sum = self
         for index in buckets.indices { sum.buckets[index] += others.buckets[index] }
@@ -107,8 +100,8 @@ package struct LatencySum: Sendable {
 
     /// Returns the events recorded after `earlier`.
     ///
-    /// The longest duration is exact if it exceeds all earlier ones. Otherwise it is the bound of
-    /// the highest bucket, at most an eighth too high.
+    /// The longest duration is exact if it exceeds all earlier ones, otherwise at most an eighth
+    /// too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

@@ -2,11 +2,11 @@
 private import CLinux
 private import Synchronization
 
-/// Wake-up that lets any thread call a handler on the service loop.
+/// Lets any thread call a handler on the service loop.
 ///
-/// The handler is called at least once after each ring and sees all writes made before it. Several
-/// rings may share one call. Both sides exchange `rung`, which orders the writes; the loop clears
-/// `rung` before the handler looks for work, so a ring during the handler causes another call.
+/// The handler runs at least once after each `ring` and sees all writes made before it. Several
+/// rings may share one call. The loop clears `rung` before it calls the handler, so a ring during
+/// the handler causes another call.
 @ServiceLoop
 package final class LoopWakeup {
     /// True if a call of the handler is pending.
@@ -18,7 +18,7 @@ package final class LoopWakeup {
     private let descriptor: OwnedDescriptor
     private var watch: DescriptorWatch?
 
-    /// Creates a wake-up that calls `handler` until the wake-up is released.
+    /// Creates a wake-up that calls `handler` until released.
     ///
     /// - Throws: `SocketError.system` if no descriptor is left.
     package init(_ handler: @escaping @ServiceLoop () -> Void) throws(SocketError) {
@@ -34,7 +34,7 @@ package final class LoopWakeup {
 
     isolated deinit { watch?.cancel() }
 
-    /// Schedules a call of the handler: one atomic exchange, and a system call if none is pending.
+    /// Schedules a call of the handler: an atomic exchange, and a system call if none is pending.
     package nonisolated func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // Fails only if the counter is full after 2^64 - 2 writes.

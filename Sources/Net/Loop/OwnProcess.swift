@@ -3,10 +3,9 @@ internal import CLinux
 
 /// Hardening of this process: core dumps, ptrace and capabilities.
 package enum OwnProcess {
-    /// Disables core dumps, tracing by other processes of the same user, and gain of privileges by
-    /// exec.
+    /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///
-    /// Must be called before any secret is read. Root may still trace the process.
+    /// Call it before any secret is read. Root may still trace the process.
     ///
     /// - Throws: `SocketError.system` if the kernel refuses.
     package static func close() throws(SocketError) {
@@ -15,10 +14,9 @@ package enum OwnProcess {
 
     /// Drops all capabilities except CAP_NET_BIND_SERVICE, which later listeners may need.
     ///
-    /// Applies to the calling thread and to the threads that it starts afterwards.
+    /// Applies to the calling thread and the threads that it starts later.
     ///
-    /// - Throws: `SocketError.system` if the kernel refuses; the thread then keeps its
-    ///   capabilities.
+    /// - Throws: `SocketError.system` if the kernel refuses; the capabilities then remain.
     package static func dropCapabilities() throws(SocketError) {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ServiceLoop {
-    /// Suspends the task until `deadline`; returns immediately if `deadline` has passed.
+    /// Suspends the task until `deadline`.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     @ServiceLoop

@@ -2,15 +2,14 @@
 private import Glibc
 private import Locks
 
-/// Global actor of the service loop: see the page of the module.
+/// Global actor of the service loop.
 ///
 /// Code on it must not block.
 @globalActor
 package actor ServiceLoop {
-    /// The only instance; use the attribute `@ServiceLoop` instead.
+    /// Use the attribute `@ServiceLoop` instead.
     package static let shared = ServiceLoop()
 
-    /// Executor that runs on the loop's thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the executor is a global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
@@ -24,14 +23,14 @@ package actor ServiceLoop {
 extension ServiceLoop {
     /// Starts the thread; later calls do nothing.
     ///
-    /// The first job starts it, too. A program calls this only if the thread must inherit the
-    /// caller's signal mask or capabilities.
+    /// The first job starts the thread, too. Call this only if the thread must inherit the caller's
+    /// signal mask or capabilities.
     package static func start() { LoopExecutor.shared.start() }
 
     /// Runs `body` as the whole program and returns its exit code after the thread has ended.
     ///
-    /// To be called once, from the main thread, which then only waits. Tasks still running when
-    /// `body` returns do not continue.
+    /// Call it once, from the main thread. Tasks that still run when `body` returns are not
+    /// continued.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
         let code = Lock<Int32>(0)
         start()
@@ -50,9 +49,9 @@ extension ServiceLoop {
 extension ServiceLoop {
     /// Starts a task that runs, and resumes, on the loop's thread.
     ///
-    /// With `Task { @ServiceLoop in … }` a resumed continuation first runs on the runtime's thread
-    /// pool (Swift 6.3): two thread changes, 20 us. A task started here pays one turn of the loop,
-    /// 1 us. Child tasks inherit the preference.
+    /// `Task { @ServiceLoop in … }` resumes on the runtime's thread pool first (Swift 6.3): two
+    /// thread changes, 20 us. A task started here needs one iteration, 1 us. Child tasks inherit
+    /// the preference.
     @discardableResult
     package static func task<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async -> Success
@@ -60,7 +59,7 @@ extension ServiceLoop {
         Task(executorPreference: LoopTaskExecutor.shared, operation: body)
     }
 
-    /// Starts a task on the loop's thread that can throw; see ``task(_:)``.
+    /// Starts a task that can throw; see ``task(_:)``.
     package static func throwingTask<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async throws -> Success
     ) -> Task<Success, any Error> {
@@ -71,9 +70,9 @@ extension ServiceLoop {
 // MARK: - Crossing over
 
 extension ServiceLoop {
-    /// Calls `body` as code isolated to the loop; traps on any other thread.
+    /// Calls `body`, isolated to the loop; traps on any other thread.
     ///
-    /// For callbacks of C libraries: the compiler does not know their thread.
+    /// For callbacks of C libraries, whose thread the compiler does not know.
     package static func assumeIsolated<Result: Sendable>(
         _ body: @ServiceLoop () throws -> Result
     ) rethrows -> Result {
@@ -86,7 +85,7 @@ extension ServiceLoop {
         }
     }
 
-    /// Runs `body` on the loop: immediately if called on its thread, otherwise in a later turn.
+    /// Runs `body` on the loop: immediately if called there, otherwise in a later iteration.
     package static func post(_ body: @escaping @Sendable @ServiceLoop () -> Void) {
         if LoopExecutor.shared.isCurrent {
             assumeIsolated(body)

@@ -4,34 +4,34 @@ private import Glibc
 
 /// Notifications to systemd and sockets from it (sd_notify(3), systemd.socket(5)).
 ///
-/// All functions do nothing if the process was not started by systemd.
+/// All functions do nothing if systemd has not started the process.
 @ServiceLoop
 package enum ServiceManager {
     /// Listening socket received from systemd.
     package struct ListenDescriptor: Sendable, Hashable {
         /// Value of `FileDescriptorName=`, otherwise the name of the socket unit.
         package let name: String
-        /// Descriptor; this process owns it.
+        /// Descriptor, owned by this process.
         package let descriptor: Int32
     }
 
     // MARK: - Notifications
 
-    /// Notifies systemd that the daemon can answer queries.
+    /// Reports to systemd that the daemon is ready.
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
-    /// Sets the status text in `systemctl status`.
+    /// Sets the status text of `systemctl status`.
     package static func status(_ text: String) { notify("STATUS=\(oneLine(text))") }
 
-    /// Notifies systemd that a reload has started; ``ready(status:)`` ends the reload.
+    /// Reports the start of a reload, which ``ready(status:)`` ends.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }
 
-    /// Notifies systemd that the shutdown has started.
+    /// Reports the start of the shutdown.
     package static func stopping() { notify("STOPPING=1") }
 
-    /// Watchdog timeout set by systemd, nil if the watchdog is disabled.
+    /// Watchdog timeout of systemd, nil if disabled.
     package static var watchdogInterval: Duration? {
         var microseconds: UInt64 = 0
         // SAFETY: writes one integer; the environment is left as it is.
@@ -42,10 +42,9 @@ package enum ServiceManager {
     /// Sends two watchdog notifications per interval until cancelled; returns immediately without a
     /// watchdog.
     ///
-    /// Runs on the service loop, so systemd detects a hanging loop.
-    ///
-    /// - Parameter isHealthy: called before each notification; while it returns false or does not
-    ///   return, none is sent. After false it is called again a thirtieth of an interval later.
+    /// Runs on the service loop, so systemd detects a hanging loop. No notification is sent while
+    /// `isHealthy` returns false or does not return. After false it is called again a thirtieth of
+    /// an interval later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -57,12 +56,12 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms until all notifications are sent; for the end of the process.
+    /// Waits up to 200 ms until all notifications are sent; for the end of the process only.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking
 
-    /// Returns the sockets of our socket units in their order; a second call returns none.
+    /// Returns the sockets of our socket units in order; a second call returns none.
     ///
     /// - Throws: `SocketError.system` if the environment variables are malformed.
     package static func listenDescriptors() throws(SocketError) -> [ListenDescriptor] {
@@ -81,13 +80,12 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Queues lines of assignments for the notification thread.
+    /// Queues assignments for the notification thread; they are lost if the queue is full.
     ///
-    /// sd_notify(3) blocks while the manager does not read. The loop continues meanwhile;
-    /// notifications that do not fit in the queue are lost.
+    /// sd_notify(3) blocks while systemd does not read, and must not block the loop.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
-    /// Queue of notifications; nil if systemd expects none.
+    /// Nil if systemd expects no notifications.
     private static let notifier: BackgroundQueue<String>? = {
         // SAFETY: the value is only compared, and nothing here changes the environment.
         guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
@@ -97,7 +95,7 @@ package enum ServiceManager {
         }
     }()
 
-    /// Maximum number of queued notifications: one minute's worth with the shortest sensible
+    /// Maximum number of queued notifications: a minute's worth with the shortest sensible
     /// watchdog.
     private static let notificationLimit = 64
 

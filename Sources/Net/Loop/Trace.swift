@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record of the requests, replies and decisions for one DNS question.
+/// Record of the attempts and decisions for one DNS question, for `explain`.
 ///
-/// Created only if the caller wants to explain the resolution; otherwise the trace is nil. A trace
-/// must not contain secrets: the code that writes to it omits them.
+/// Code that writes to it must omit secrets.
 @ServiceLoop
 package final class Trace {
     /// Maximum number of attempts, and of notes; further ones are only counted.
@@ -19,16 +18,16 @@ package final class Trace {
         /// The previous attempt has not been answered for long (hedging).
         case hedge
 
-        /// Repeats an attempt on a new connection instead of the open one.
+        /// Repeats an attempt on a new connection.
         case fresh
 
         /// The server requires another signature or format.
         case repair
     }
 
-    /// A request to a vendor, or a query to an upstream.
+    /// A vendor request or an upstream query.
     package struct Attempt: Sendable {
-        /// Name of the vendor or upstream; `server` is its server.
+        /// Name of the vendor or upstream.
         package let name: String
         package let server: String
         package let why: Why
@@ -37,13 +36,13 @@ package final class Trace {
         /// Request without secrets; nil if there is nothing to show.
         package var request: String?
 
-        /// HTTP reply, nil if there was none.
+        /// Nil without an HTTP reply.
         package var transfer: Transfer?
 
         /// True if an open connection was reused; nil if unknown.
         package var isReused: Bool?
 
-        /// End of the attempt and its result; nil while the attempt is in flight.
+        /// End and result; nil while the attempt is in flight.
         package var end: (at: Instant, result: String)?
     }
 
@@ -53,16 +52,15 @@ package final class Trace {
         package let times: TransferTimes?
     }
 
-    /// Reference to one attempt, for code that learns more about it later.
+    /// Reference to one attempt, for later changes.
     @ServiceLoop
     package struct Place {
         fileprivate let trace: Trace
         fileprivate let index: Int
 
-        /// Changes the attempt.
         package func update(_ change: (inout Attempt) -> Void) { change(&trace.attempts[index]) }
 
-        /// Records the status, timings and connection reuse of an HTTP reply.
+        /// Records status, timings and connection reuse of an HTTP reply.
         package func note(_ reply: HTTPReply) {
             update {
                 $0.transfer = Transfer(status: reply.status, times: reply.times)
@@ -70,13 +68,13 @@ package final class Trace {
             }
         }
 
-        /// Records the end of the attempt and its result.
+        /// Records end and result of the attempt.
         package func end(_ result: String, at instant: Instant) {
             update { $0.end = (instant, result) }
         }
     }
 
-    /// Attempts in the order in which they began.
+    /// Attempts in order of their start.
     package private(set) var attempts: [Attempt] = []
 
     /// Decisions, as text for the operator.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work that is collected during a turn of the service loop and then done together.
+/// Work collected during an iteration of the event loop and then done together.
 ///
 /// Example: datagrams that leave with one `sendmmsg`.
 @ServiceLoop
@@ -10,6 +10,6 @@ package protocol TurnBatch: AnyObject {
 }
 
 extension ServiceLoop {
-    /// Flushes `batch` once, at the end of the current or the next turn of the loop.
+    /// Flushes `batch` once, at the end of the current or the next iteration.
     static func flushLater(_ batch: any TurnBatch) { LoopExecutor.shared.flushLater(batch) }
 }

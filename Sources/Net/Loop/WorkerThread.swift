@@ -2,7 +2,7 @@
 internal import CLinux
 internal import Glibc
 
-/// System thread for work that blocks in system calls.
+/// System thread for work that blocks.
 ///
 /// Threads of Swift's pool are few and must not block.
 package final class WorkerThread: Sendable {
@@ -10,7 +10,7 @@ package final class WorkerThread: Sendable {
 
     /// Starts a thread that runs `body` and then ends.
     ///
-    /// - Parameter name: the name shown by ps and top, at most 15 octets.
+    /// - Parameter name: at most 15 octets.
     /// - Throws: `SocketError.system` if no thread can be created.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SocketError) {
         let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
@@ -36,15 +36,15 @@ package final class WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits for the thread's end; to be called once, and only if the thread ends soon.
+    /// Waits for the thread's end; call it once, and only if the thread ends soon.
     package func join() {
         pthread_join(thread, nil)
     }
 
-    /// Lets the system free the thread at its end; `join` must not be called then.
+    /// Lets the system free the thread at its end; excludes `join`.
     private func detach() { pthread_detach(thread) }
 
-    /// Interrupts the thread's system calls until it ends, and waits for its end.
+    /// Interrupts the thread's system calls until it ends.
     ///
     /// The thread must check after each system call whether to end.
     package func joinInterrupting() {
@@ -52,9 +52,7 @@ package final class WorkerThread: Sendable {
         precondition(error == 0, "cannot join a worker thread")
     }
 
-    /// Runs `body`, which may block, on a new thread and returns its result.
-    ///
-    /// The call cannot be cancelled: `body` must end without help.
+    /// Runs `body` on a new thread and returns its result; cannot be cancelled.
     ///
     /// - Throws: `SocketError.system` if no thread can be created.
     @ServiceLoop
@@ -77,7 +75,7 @@ package final class WorkerThread: Sendable {
         return result
     }
 
-    /// Blocks the calling thread; never for a thread with other work.
+    /// Blocks the calling thread; for threads without other work only.
     package static func pause(milliseconds: Int32) {
         _ = poll(nil, 0, milliseconds)
     }
@@ -85,7 +83,6 @@ package final class WorkerThread: Sendable {
     /// Number of processors that this process may run on, at least 1.
     package static var processors: Int { Int(processors_allowed()) }
 
-    /// Argument of the thread: its name and its body.
     private final class Work: Sendable {
         let name: String
         let body: @Sendable () -> Void

@@ -8,16 +8,14 @@ enum NetworkFact: Hashable {
     case address(Address)
     case route(DefaultRoute)
 
-    /// Network interface.
     struct Link: Hashable {
         let index: Int32
         let name: String
 
-        /// True if the interface can carry packets: up, with carrier, and authenticated if the link
-        /// requires it.
+        /// True if the interface is up, has carrier and is authenticated.
         let isRunning: Bool
 
-        /// True for a bridge, for example of containers or virtual machines.
+        /// True for a bridge, for example of containers.
         let isBridge: Bool
     }
 
@@ -36,13 +34,12 @@ enum NetworkFact: Hashable {
         /// Outgoing interfaces; several for a multipath route.
         let interfaces: [Int32]
 
-        /// Gateway as 4 or 16 octets in network byte order; nil if there is none or there are
-        /// several.
+        /// 4 or 16 octets in network byte order; nil without a gateway or with several.
         let gateway: [UInt8]?
 
         let metric: UInt32
 
-        /// Other properties that distinguish routes: source address and other forms of next hops.
+        /// Source address and other forms of next hops, which distinguish routes.
         let details: [[UInt8]]
     }
 }
@@ -52,9 +49,9 @@ enum NetworkFact: Hashable {
 extension NetworkFact {
     /// Parses `message`; returns nil if the message is not relevant.
     ///
-    /// Not relevant are: other message types; loopback and link-local addresses (fe80::/10,
-    /// 169.254.0.0/16); IPv6 addresses before the end of duplicate address detection; routes that
-    /// are not default routes, belong to other tables or reject packets.
+    /// Ignores other message types, loopback and link-local addresses (fe80::/10, 169.254.0.0/16),
+    /// IPv6 addresses before the end of duplicate address detection, and routes that are not
+    /// default routes, belong to other tables or reject packets.
     ///
     /// - Throws: `NetlinkError` if the message violates rtnetlink(7).
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
@@ -74,7 +71,7 @@ extension NetworkFact {
 }
 
 extension NetworkFact.Link {
-    /// Parses a `struct ifinfomsg` and its attributes.
+    /// Parses a `struct ifinfomsg`.
     fileprivate init(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         index = try body.number(at: 4)
         let flags: UInt32 = try body.number(at: 8)
@@ -98,14 +95,14 @@ extension NetworkFact.Link {
 }
 
 extension NetworkFact.Address {
-    /// Parses a `struct ifaddrmsg` and its attributes.
+    /// Parses a `struct ifaddrmsg`.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         var flags = UInt32(try body.number(at: 2) as UInt8)
         let scope: UInt8 = try body.number(at: 3)
         index = try body.number(at: 4)
         guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
-        // On a point-to-point link ADDRESS is the peer's address and LOCAL is our own.
+        // On a point-to-point link ADDRESS is the peer's and LOCAL is our own.
         var address: NetlinkMessage.Octets?
         var local: NetlinkMessage.Octets?
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {
@@ -125,7 +122,7 @@ extension NetworkFact.Address {
             flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
             && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
         let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
-        // Addresses in 169.254.0.0/16 that were added manually often have the wrong scope.
+        // Manually added addresses in 169.254.0.0/16 often have the wrong scope.
         let isLocal =
             Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
         guard !isTentative, !isDuplicate, !isLocal else { return nil }
@@ -137,7 +134,7 @@ extension NetworkFact.Address {
 extension NetworkFact.DefaultRoute {
     private static let hopOctets = 8
 
-    /// Parses a `struct rtmsg` and its attributes.
+    /// Parses a `struct rtmsg`.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         let length: UInt8 = try body.number(at: 1)

@@ -4,22 +4,20 @@ private import Glibc
 
 /// Query of the kernel's network state over rtnetlink(7).
 ///
-/// The kernel replies synchronously: a query takes about ten requests and a few hundred
-/// microseconds, and never waits.
+/// It has about ten requests, takes a few hundred microseconds and never waits: the kernel replies
+/// synchronously.
 struct NetworkLook {
     /// Creates a socket; returns -1 and sets `errno` on failure.
     ///
-    /// Tests create the socket in another network namespace: a socket belongs to the
-    /// namespace of the thread that creates the socket.
+    /// Tests create it on a thread in another network namespace.
     var open: () -> Int32 = openRequests
 
-    /// Maximum octets of the reply to one request.
+    /// Maximum octets of a reply.
     static let maximumReply = 4 << 20
 
-    /// Maximum octets of the reply with routes.
+    /// Maximum octets of a reply with routes, of which a router may have a million.
     ///
-    /// The kernel lists routes from the shortest prefix on, so the default routes come first. A
-    /// router may have a million further routes.
+    /// The default routes come first, because the kernel lists the shortest prefixes first.
     static let maximumRoutes = 64 << 10
 
     @Sendable
@@ -28,7 +26,6 @@ struct NetworkLook {
     @Sendable
     static func openEvents() -> Int32 { linux_route_events() }
 
-    /// Returns the current network state.
     ///
     /// - Throws: `SocketError` or `NetlinkError`.
     @ServiceLoop
@@ -63,7 +60,7 @@ struct NetworkLook {
         upTo limit: Int = maximumReply,
         _ note: (NetworkFact) -> Void
     ) throws {
-        // One socket per request: a socket with an unread reply accepts no other request.
+        // One socket per request: a socket with an unread reply accepts no request.
         let socket = try OwnedDescriptor(open(), from: "netlink")
         let length = UInt32(NetlinkMessage.headerOctets + body.count)
         let head = Self.octets(length) + Self.octets(UInt16(type))
@@ -96,8 +93,7 @@ struct NetworkLook {
         throw NetlinkError.tooMuch
     }
 
-    /// Returns true if the `errno` means an empty result: interface, table or family does not
-    /// exist.
+    /// True if the interface, table or family does not exist.
     private static func meansNothing(_ code: Int32) -> Bool {
         [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Watch that reports differences between two queries of the network state.
+/// Reports changes of the network, as differences between two queries of its state.
 ///
-/// Kernel notifications only trigger a query. The first change is reported immediately, further
-/// ones after a pause, and a loss after ``settling``.
+/// A notification of the kernel only triggers a query. The first change is reported immediately.
+/// The next one is reported at least ``settling`` later. If addresses or routes are lost, the
+/// report waits ``settling`` for their replacement.
 @ServiceLoop
 package final class NetworkWatch {
-    /// Difference between two network states.
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// Descriptions of the differences, such as `got 192.0.2.7 on eth0`.
+        /// Such as `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
         static let shown = 8
 
-        /// First parts in one line, and the number of further parts.
+        /// First parts, and the number of further parts.
         package var description: String {
             let first = parts.prefix(Self.shown).joined(separator: ", ")
             return parts.count > Self.shown
@@ -21,15 +21,14 @@ package final class NetworkWatch {
         }
     }
 
-    /// Time to wait for the replacement of a loss, and minimum interval between changes.
+    /// Time to wait for the replacement of a loss; also the minimum interval between changes.
     ///
-    /// Long enough to collect one change, short enough that clients do not notice. The interval
-    /// doubles while changes continue, up to ``longestSettling``: every change drops connections,
-    /// and repeated requests may be billed.
+    /// The interval doubles while changes continue, up to ``longestSettling``: every change drops
+    /// connections, and repeated requests may be billed.
     package static let settling: Duration = .milliseconds(200)
     package static let longestSettling: Duration = .seconds(5)
 
-    /// Maximum number of datagrams read in one turn of the loop.
+    /// Maximum number of datagrams per iteration of the event loop.
     private static let burst = 64
 
     /// Period in which the handler is not called.
@@ -59,8 +58,8 @@ package final class NetworkWatch {
 
     /// Watches the network namespace of this process, until released.
     ///
-    /// - Throws: `SocketError` if no netlink socket can be created, for example in a sandbox
-    ///   without AF_NETLINK; `NetlinkError` if the kernel does not return the state.
+    /// - Throws: `SocketError` without a netlink socket, for example in a sandbox without
+    ///   AF_NETLINK; `NetlinkError` if the kernel does not return the state.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(
             events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
@@ -69,7 +68,7 @@ package final class NetworkWatch {
         )
     }
 
-    /// Watches the network namespace in which `events` and the sockets of `look` were created.
+    /// Watches the network namespace of the sockets.
     init(
         events: consuming OwnedDescriptor,
         look: NetworkLook,
@@ -83,7 +82,7 @@ package final class NetworkWatch {
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered, because one turn may not read all datagrams.
+        // Level-triggered, because one iteration may not read all datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 
@@ -107,7 +106,7 @@ extension NetworkWatch {
                 else { break }
                 note(datagram)
             } catch {
-                // ENOBUFS: the socket's buffer overflowed, and notifications were lost.
+                // ENOBUFS: the buffer overflowed, and notifications were lost.
                 losses.insert("lost netlink messages (\(error))")
             }
         }
@@ -115,7 +114,6 @@ extension NetworkWatch {
         if wait?.isForReplacement ?? true { consider() }
     }
 
-    /// Checks the messages of one datagram for news.
     func note(_ datagram: [UInt8]) {
         guard !hasNews else { return }
         do throws(NetlinkError) {
@@ -129,11 +127,9 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if it has changed.
     ///
-    /// A loss is not reported before the wait for a replacement has ended.
-    ///
     /// - Parameters:
     ///   - pause: the minimum interval until the next change.
-    ///   - isOverdue: true if the wait for a replacement has ended.
+    ///   - isOverdue: true if the wait for a replacement has ended; before, no loss is reported.
     private func consider(pause: Duration = settling, isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false

@@ -2,13 +2,13 @@
 private import CLinux
 private import Glibc
 
-/// Watch that reports when the machine resumes from suspension.
+/// Reports when the machine resumes from suspension.
 ///
-/// CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows only during suspension. A timer that the kernel
-/// cancels when the wall clock is set, as at every resume, triggers the comparison.
+/// The kernel cancels a timer when the wall clock is set, as at every resume. Then CLOCK_BOOTTIME
+/// minus CLOCK_MONOTONIC is compared, which grows only during suspension.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Minimum duration of a suspension that is reported; connections survive shorter ones.
+    /// Shorter suspensions are not reported, because connections survive them.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor
@@ -49,7 +49,6 @@ package final class ResumeWatch {
 
     isolated deinit { watch?.cancel() }
 
-    /// Compares the clocks and calls the handler after a suspension.
     func look() {
         let now = timeAsleep()
         let slept = now - known

@@ -3,7 +3,6 @@ private import Glibc
 
 /// Socket that systemd has bound (systemd.socket(5)) and keeps open when this process ends.
 package struct PassedSocket: Sendable, Hashable {
-    /// Socket type.
     package enum Transport: Sendable, Hashable {
         case datagrams, streams
     }
@@ -11,17 +10,15 @@ package struct PassedSocket: Sendable, Hashable {
     /// Name of the socket in its unit.
     package let name: String
 
-    /// Address to which the socket is bound.
     package let address: SocketAddress
     package let transport: Transport
 
-    /// Descriptor, owned by the listener that adopts it.
+    /// Owned by the listener that adopts it.
     let descriptor: Int32
 
-    /// Checks a socket received from systemd.
+    /// Checks a socket from systemd.
     ///
-    /// - Throws: `SocketError.unusable` unless it is a bound UDP or a listening TCP socket. Queries
-    ///   to any other socket would be lost.
+    /// - Throws: `SocketError.unusable` unless it is a bound UDP or a listening TCP socket.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor
@@ -61,7 +58,7 @@ package struct PassedSocket: Sendable, Hashable {
 }
 
 extension ServiceManager {
-    /// Returns the sockets received from systemd; a second call returns none.
+    /// Returns the sockets of systemd; a second call returns none.
     ///
     /// - Throws: `SocketError.unusable`, or the errors of ``listenDescriptors()``.
     package static func sockets() throws(SocketError) -> [PassedSocket] {

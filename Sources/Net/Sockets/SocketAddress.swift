@@ -3,19 +3,18 @@ package import Glibc
 
 /// IPv4 or IPv6 address and port.
 ///
-/// Parsed from IP literals only: the daemon must not resolve names to find its peers, because the
-/// system's resolver would query the daemon.
+/// Parsed from IP literals only: resolving a name would query the daemon itself.
 package struct SocketAddress: Sendable, Hashable {
-    /// Address in network byte order: 4 octets (IPv4) or 16 (IPv6).
+    /// Network byte order, 4 octets (IPv4) or 16 (IPv6).
     package let octets: [UInt8]
 
-    /// Port in host byte order.
+    /// Host byte order.
     package var port: UInt16
 
     /// Interface index of a link-local IPv6 address, otherwise 0.
     package let scope: UInt32
 
-    /// Creates an address from 4 or 16 octets; returns nil for any other count.
+    /// Creates an address from 4 or 16 octets; nil for any other count.
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
         guard octets.count == 4 || octets.count == 16 else { return nil }
         self.octets = octets
@@ -23,10 +22,8 @@ package struct SocketAddress: Sendable, Hashable {
         self.scope = scope
     }
 
-    /// True for an IPv6 address.
     package var isIPv6: Bool { octets.count == 16 }
 
-    /// True for the wildcard address 0.0.0.0 or `::`.
     package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
 }
 
@@ -35,8 +32,8 @@ package struct SocketAddress: Sendable, Hashable {
 extension SocketAddress: CustomStringConvertible {
     /// Parses `192.0.2.1:53`, `[2001:db8::1]:53` or, with a default port, an address alone.
     ///
-    /// - Returns: nil if the text is not an IP literal, if the port is invalid (port 0 means any
-    ///   port), or if neither the text nor `defaultPort` has a port.
+    /// - Returns: nil if the text is not an IP literal, or if it has no valid port and there is no
+    ///   default. Port 0 means any port.
     package init?(_ text: String, defaultPort: UInt16? = nil) {
         var address = Substring(text)
         var port = defaultPort
@@ -72,7 +69,7 @@ extension SocketAddress: CustomStringConvertible {
         self.scope = scope
     }
 
-    /// Address and port in the format that `init(_:defaultPort:)` parses.
+    /// Format of `init(_:defaultPort:)`.
     package var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -113,7 +110,6 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: - The kernel's form
 
 extension SocketAddress {
-    /// Calls `body` with this address as a `sockaddr`.
     package func withSockaddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {

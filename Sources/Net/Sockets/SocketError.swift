@@ -23,15 +23,13 @@ package enum SocketError: Error, Hashable {
 
     case system(call: String, code: Int32)
 
-    /// Returns the error that `call` has just stored in `errno`.
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
-    /// True if the address is already in use.
     package var isAddressInUse: Bool {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
 
-    /// True if this machine does not have the address or its address family.
+    /// True if this machine lacks the address or its family.
     package var isAddressMissing: Bool {
         switch self {
         case .system(_, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): true
@@ -39,7 +37,6 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if this process lacks the permission.
     package var isForbidden: Bool {
         switch self {
         case .system(_, EACCES), .system(_, EPERM): true
@@ -47,7 +44,7 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if the process or the machine is out of descriptors or memory.
+    /// True if the process or the machine lacks descriptors or memory.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return false }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
@@ -55,7 +52,7 @@ package enum SocketError: Error, Hashable {
 }
 
 extension SocketError: CustomStringConvertible {
-    /// Short description, such as `connect: Connection refused`.
+    /// Such as `connect: Connection refused`.
     package var description: String {
         switch self {
         case .timedOut: "timed out"

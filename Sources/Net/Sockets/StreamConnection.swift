@@ -4,10 +4,10 @@ private import Glibc
 
 /// TCP or Unix stream connection, opened by this process or accepted.
 ///
-/// One task may read while another writes. The descriptor is closed at the latest with the object.
+/// One task may read while another writes.
 @ServiceLoop
 package final class StreamConnection {
-    /// Process, user and group of the peer of a Unix socket when it connected (SO_PEERCRED).
+    /// Peer of a Unix socket when it connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -48,7 +48,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Waits for the end of a connect(2) that returned `error` (an `errno`, or 0).
+    /// Waits for the end of a connect(2) that returned `error`, an `errno` or 0.
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
@@ -76,13 +76,12 @@ package final class StreamConnection {
 
     // MARK: - Reading
 
-    /// Address of the peer; nil for a Unix socket and once closed.
+    /// Nil for a Unix socket and once closed.
     package var peerAddress: SocketAddress? { endpoint.peerAddress }
 
-    /// Address of this end; nil for a Unix socket and once closed.
+    /// Nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Credentials of the peer of a Unix socket.
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
@@ -97,11 +96,9 @@ package final class StreamConnection {
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Waits for data and returns 1 to `limit` octets; returns an empty array when the peer is
-    /// done.
+    /// Waits for data and returns 1 to `limit` octets, at most 65,535; empty at the end of input.
     ///
-    /// One call returns at most 65,535 octets. The deadline also ends a series of reads that never
-    /// wait; it is then checked at every sixteenth read.
+    /// A series of reads that never wait checks the deadline at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -148,20 +145,19 @@ package final class StreamConnection {
 
     // MARK: - Without waiting
 
-    /// Sets an observer that receives all edges of the connection, for code that never waits.
+    /// Sets an observer of all edges, for code that never waits.
     ///
-    /// Unread data is not reported again. Earlier edges are not reported either, so the caller must
-    /// first try to read once.
+    /// Earlier edges and unread data are not reported, so the caller must first try to read.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }
 
     /// Receives at most `limit` pending octets into `buffer` at `start`.
     ///
-    /// If fewer than `limit` octets are returned, the kernel's buffer is empty and new data causes
-    /// an edge. The end of input may already have been reported, so only another call detects it.
+    /// Fewer octets than `limit` mean that the kernel's buffer is empty and new data causes an
+    /// edge. But the end of input may already have been reported; only another call detects it.
     ///
-    /// - Returns: the number of octets, 0 at the end; nil if none are pending.
+    /// - Returns: the number of octets, 0 at the end of input; nil if none are pending.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -180,7 +176,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Sends as many of the octets in `range` as the kernel accepts and returns their number.
+    /// Sends as many octets as the kernel accepts and returns their number.
     package func attemptWrite(
         _ octets: [UInt8],
         _ range: Range<Int>
@@ -201,10 +197,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls recv(2) for at most `limit` octets.
-    ///
-    /// Not isolated, because at each call of an isolated closure the runtime checks the thread
-    /// (Swift 6.3).
+    /// Not isolated: the runtime checks the thread at each call of an isolated closure (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
@@ -217,7 +210,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls send(2) for the octets in `range`; not isolated for the same reason as `receive`.
+    /// Not isolated for the same reason as `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],
@@ -234,9 +227,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls `act` once, possibly immediately, when the peer has closed the connection completely.
-    ///
-    /// A peer that has only shut down its sending side has not closed the connection.
+    /// Calls `act` once, possibly immediately, when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
     /// Closes the connection; waiting tasks get `SocketError.closed`.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Limit of what a server can send in one TLS handshake, for the message callbacks of OpenSSL.
+/// Limit of what a server can send in one TLS handshake, for OpenSSL's message callbacks.
 ///
-/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) in a handshake without a limit, in one call as
-/// long as they arrive. They need no certificate. OpenSSL limits the size of all other messages.
+/// In a handshake OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1), in one call as long as they
+/// arrive. It limits all other messages.
 enum HandshakeLimit {
     /// Maximum number of records and messages.
     ///
-    /// A chain of 100 KiB, the most that OpenSSL accepts, needs 160 with records of 1,300 octets.
+    /// A chain of 100 KiB, OpenSSL's maximum, needs 160 with records of 1,300 octets.
     private static let events: UInt = 512
 
     /// Index of the counter in the data of a connection.
@@ -33,7 +33,7 @@ enum HandshakeLimit {
         return count <= events
     }
 
-    /// Ends the connection: each further read, also of the handshake, reports its end.
+    /// Ends the connection: each further read reports the end of input.
     static func end(_ connection: OpaquePointer) {
         // SAFETY: the connection is alive during the callback.
         unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)

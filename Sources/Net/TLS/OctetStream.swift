@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ordered octet stream over TCP or TLS.
-///
-/// One task may read while another writes.
+/// Octet stream over TCP or TLS; one task may read while another writes.
 @ServiceLoop
 package protocol OctetStream: AnyObject, Sendable {
-    /// Waits for data and returns 1 to `limit` octets; returns an empty array when the peer is
-    /// done.
+    /// Waits for data and returns 1 to `limit` octets; empty at the end of input.
     func read(
         upTo limit: Int,
         deadline: Instant?

@@ -12,20 +12,18 @@ package final class TLSConnection: OctetStream {
     /// True while a task writes the engine's output.
     private var isFlushing = false
 
-    /// Octets received since the last data: a record, tickets, and requests for new keys.
+    /// Octets received since the last data, such as tickets and key updates.
     private var octetsWithoutData = 0
 
-    /// Maximum of `octetsWithoutData`: twice a record (RFC 8446 §5.2), so that a server cannot
-    /// occupy the loop with key updates.
+    /// Maximum, twice a record (RFC 8446 §5.2): a server must not occupy the loop with key updates.
     private static let controlLimit = 32 << 10
 
-    /// Octets per read from the peer, whose records are then processed without a pause.
+    /// Octets per read from the peer; their records are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Number of reads since the task yielded.
+    /// Reads since the task yielded, which it does at `longestRow`.
     ///
-    /// At `longestRow` reads the task yields. A peer can send records of one octet each, and many
-    /// reads of them without a pause would block the loop.
+    /// A peer can send records of one octet each; many reads without a pause would block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
@@ -42,10 +40,9 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Facts
 
-    /// True if the handshake resumed an earlier session.
     package var isResumed: Bool { engine.isResumed }
 
-    /// Version of TLS, such as `TLSv1.3`.
+    /// Such as `TLSv1.3`.
     package var version: String { engine.version }
 
     // MARK: - Talking
@@ -141,7 +138,7 @@ package final class TLSConnection: OctetStream {
 
     /// Writes the engine's output to the peer.
     ///
-    /// If another task is writing, that task writes this output too, so records stay in order.
+    /// If another task is writing, that task also writes this output, so records stay in order.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

@@ -4,14 +4,12 @@ private import Glibc
 
 /// Client side of a TLS connection that reads from and writes to memory.
 ///
-/// The owner moves the octets between the engine and the network. So only ``StreamConnection``
-/// waits, for whatever OpenSSL needs.
+/// ``TLSConnection`` moves the octets between the engine and the network.
 // SAFETY: the connection is made in `init` and freed once, in `deinit`, with both its buffers; it
 // is used on the loop only.
 @safe
 @ServiceLoop
 final class TLSEngine {
-    /// Result of a step.
     enum Step<Value> {
         case done(Value)
         /// More input from the peer is needed.
@@ -106,7 +104,7 @@ extension TLSEngine {
         return status > 0 ? .done(octets) : outcome(of: status)
     }
 
-    /// Encrypts all of `octets`; to be called after the handshake.
+    /// Encrypts all of `octets`, after the handshake.
     func write(_ octets: [UInt8]) -> Step<Void> {
         precondition(!octets.isEmpty, "an empty write")
         OpenSSLErrors.clear()
@@ -115,7 +113,7 @@ extension TLSEngine {
         return status > 0 ? .done(()) : outcome(of: status)
     }
 
-    /// Queues a close_notify alert for the peer.
+    /// Queues a close_notify alert.
     func sendCloseNotify() {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
@@ -123,7 +121,6 @@ extension TLSEngine {
         OpenSSLErrors.clear()
     }
 
-    /// Maps the status of an unfinished step to its result.
     private func outcome<Value>(of status: Int32) -> Step<Value> {
         // SAFETY: the connection is alive, see the type, and the step was the last one on it.
         switch unsafe SSL_get_error(connection, status) {
@@ -137,14 +134,13 @@ extension TLSEngine {
 // MARK: - Octets
 
 extension TLSEngine {
-    /// Adds octets received from the peer.
     func take(_ octets: [UInt8]) {
         // SAFETY: exactly the array's octets are copied; memory always takes all of them.
         let count = unsafe BIO_write(input, octets, Int32(octets.count))
         precondition(count == octets.count, "OpenSSL is out of memory")
     }
 
-    /// Removes and returns the octets to send to the peer; empty if there are none.
+    /// Removes and returns the octets to send to the peer.
     func give() -> [UInt8] {
         let waiting = unsafe BIO_ctrl_pending(output)
         guard waiting > 0 else { return [] }
@@ -159,7 +155,7 @@ extension TLSEngine {
 // MARK: - Facts
 
 extension TLSEngine {
-    /// Certificate verification error; nil if there is none.
+    /// Certificate verification error.
     var complaint: String? {
         let result = unsafe SSL_get_verify_result(connection)
         guard result != Int(X509_V_OK) else { return nil }
@@ -176,7 +172,7 @@ extension TLSEngine {
         unsafe SSL_get_version(connection).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// Session of the connection; nil if it cannot be resumed.
+    /// Nil if the session cannot be resumed.
     var session: TLSClient.Session? {
         // SAFETY: this function owns the reference; it is either passed on or freed here.
         guard let session = unsafe SSL_get1_session(connection) else { return nil }

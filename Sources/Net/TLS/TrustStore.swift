@@ -4,7 +4,7 @@ private import Glibc
 
 /// Trusted certificates of one source, parsed once and shared by all TLS connections.
 ///
-/// Parsing the system's bundle takes 20 ms and 2 MiB, too much for each connection.
+/// Parsing the system's bundle takes 20 ms and 2 MiB.
 // SAFETY: owns one reference of the store, freed once, in `deinit`; OpenSSL counts references
 // atomically and locks the store's contents, so any thread may release or use it.
 @safe
@@ -13,8 +13,8 @@ final class TrustStore: @unchecked Sendable {
 
     /// Parses the certificates of `source`; callable from any thread.
     ///
-    /// - Throws: `TLSError.setup` if a configured file cannot be read or has no certificate. Files
-    ///   of the system may be missing, as in OpenSSL.
+    /// - Throws: `TLSError.setup` if a configured file cannot be read or has no certificate. As in
+    ///   OpenSSL, files of the system may be missing.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -37,7 +37,6 @@ final class TrustStore: @unchecked Sendable {
     deinit { unsafe X509_STORE_free(raw) }
 }
 
-/// Source of trusted certificates.
 enum TrustSource: Hashable, Sendable {
     /// The system's bundle and directory, or `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
@@ -57,7 +56,7 @@ enum TrustSource: Hashable, Sendable {
     /// Directories with files named by subject hash, which OpenSSL reads when needed.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
-    /// Versions of all files and directories; changes with their contents and with link targets.
+    /// Changes with the contents of files and directories and with link targets.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
     private static let systemFile: String? = {
@@ -89,7 +88,7 @@ struct FileVersion: Hashable, Sendable {
     private let octets: Int
     private let modified: [Int]
 
-    /// Reads the attributes of the file at `path`, following links; nil if there is none.
+    /// Follows links; nil if there is no file.
     init?(_ path: String) {
         var status = stat()
         // SAFETY: the text ends with NUL; one `stat` is written.

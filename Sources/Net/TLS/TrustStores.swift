@@ -2,11 +2,10 @@
 
 /// Cache of parsed trusted certificates, one ``TrustStore`` per source.
 ///
-/// Changed files are parsed again on a worker thread. Connections that start meanwhile use the
-/// previous certificates.
+/// A worker thread parses changed files again; connections that start meanwhile use the previous
+/// certificates.
 @ServiceLoop
 package final class TrustStores {
-    /// The instance of this process.
     package static let shared = TrustStores()
 
     /// Event for the log.
@@ -18,7 +17,6 @@ package final class TrustStores {
         case failed(source: String, TLSError)
     }
 
-    /// Called after changed files were loaded or rejected.
     package var observer: (@ServiceLoop (Notice) -> Void)?
 
     private struct Entry {
@@ -43,12 +41,12 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates in advance; takes about 20 ms, on a worker thread.
+    /// Parses the system's certificates in advance, on a worker thread: 20 ms.
     package nonisolated static func prepare() { _ = system }
 
     /// Returns the certificates of `source`.
     ///
-    /// - Throws: `TLSError.setup` if they cannot be read and were never read before.
+    /// - Throws: `TLSError.setup` if they were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
         guard let entry = entries[source] else {
@@ -69,10 +67,9 @@ package final class TrustStores {
 
     func loads(of source: TrustSource) -> Int { entries[source]?.loads ?? 0 }
 
-    /// Parses the changed files of `source` on a worker thread and replaces its certificates.
     private func reload(_ source: TrustSource, _ version: [FileVersion?]) {
         entries[source]?.isLoading = true
-        // On failure, parse again only after the next change.
+        // After a failure, parse only after the next change.
         entries[source]?.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
