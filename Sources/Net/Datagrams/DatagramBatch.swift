@@ -5,17 +5,16 @@ internal import Synchronization
 
 /// Buffers in which one thread receives queries, answers them in place and sends the replies.
 ///
-/// A reply reuses the headers of its query: the client's address and, on a wildcard socket, the
-/// destination address. So the reply leaves from the address that the client has queried.
+/// A reply reuses the headers of its query, so it leaves from the address that the client has
+/// queried.
 // SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
 // call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// Maximum datagrams per system call; 64 gave no more throughput.
+    /// 64 gave no more throughput.
     package static let capacity = 32
 
-    /// Octets of a buffer, the longest reply over UDP; a longer query is truncated and then
-    /// rejected.
+    /// Longest reply over UDP; a longer query is truncated and then rejected.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -27,9 +26,10 @@ package struct DatagramBatch: ~Copyable {
     private let controlOctets: Int
     private var outgoingCount = 0
 
-    /// Number of slots that are not ready to receive.
+    /// Slots that are not ready to receive.
     private var usedCount = DatagramBatch.capacity
 
+    /// Allocates the buffers for `listener`.
     package init(for listener: DatagramListener) {
         let count = Self.capacity
         unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
@@ -79,9 +79,9 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Receives the pending datagrams, up to `capacity`; returns their number or a negated errno.
+    /// Receives up to `capacity` datagrams; returns their number or a negated errno.
     ///
-    /// - Parameter waits: true to block until a datagram arrives; otherwise the result may be 0.
+    /// `waits` blocks until a datagram arrives; otherwise the result may be 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             // SAFETY: as in `init`.
@@ -102,10 +102,10 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Octets of the datagram in `slot`, at most the size of the buffer.
+    /// Octets of the datagram in `slot`.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
-    /// Calls `body` with the buffer of `slot`, which `body` may change.
+    /// Calls `body` with the buffer of `slot`.
     package mutating func withBuffer<Result>(
         _ slot: Int,
         _ body: (inout MutableRawSpan) -> Result
@@ -118,7 +118,7 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Calls `body` with the client's address in network byte order: 4 octets (IPv4) or 16 (IPv6).
+    /// Passes the client's 4 or 16 octets in network byte order.
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
         // SAFETY: the family field says which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
@@ -132,7 +132,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of the datagram in `slot`, sufficient for a later reply.
+    /// Returns a copy, sufficient for a later reply.
     package func copy(_ slot: Int) -> ReceivedDatagram {
         // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
@@ -152,7 +152,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns true if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
+    /// True if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
     package func holds(_ octets: [UInt8], behind skipped: Int, in slot: Int) -> Bool {
         guard count(slot) == skipped + octets.count else { return false }
         // SAFETY: the kernel wrote `count(slot)` octets into the buffer.
@@ -166,7 +166,7 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Queues the first `count` octets of the buffer as the reply to the datagram in `slot`.
+    /// Queues the first `count` octets of the buffer as the reply.
     package mutating func reply(_ slot: Int, count: Int) {
         // SAFETY: each slot is replied to at most once, so `outgoing` has an element for every
         // reply.
@@ -175,10 +175,8 @@ package struct DatagramBatch: ~Copyable {
         outgoingCount += 1
     }
 
-    /// Sends the queued replies; returns the number of replies that the kernel rejected.
-    ///
-    /// The kernel rejects a reply when the send buffer is full, for example. Such a reply is
-    /// dropped.
+    /// Sends the queued replies; returns how many the kernel rejected, for example at a full
+    /// buffer.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

@@ -9,32 +9,24 @@ package import Synchronization
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
-    /// Bound address, with the port that the kernel chose for port 0.
+    /// With the port that the kernel chose for port 0.
     package let address: SocketAddress
 
-    /// True if each datagram is received with its destination address.
+    /// True if datagrams have their destination address.
     package let reportsDestination: Bool
 
-    /// Number of successful recvmmsg calls of all workers.
+    /// Successful recvmmsg calls of all workers.
     package let batches = Atomic<UInt64>(0)
 
-    /// True if another process, such as systemd, keeps the socket when this process ends.
-    ///
-    /// Its state must not be changed permanently.
+    /// True if another process, such as systemd, keeps the socket, which must stay unchanged.
     package let isAdopted: Bool
 
-    /// Receive buffer in octets, for a burst of 10,000 queries.
-    ///
-    /// The usual default of 208 KiB overflows at 277 queries.
+    /// For a burst of 10,000 queries; the default of 208 KiB overflows at 277.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }
 
-    /// Binds a socket.
-    ///
-    /// - Parameter shared: true if several sockets share the address (SO_REUSEPORT), among which
-    ///   the kernel distributes clients.
-    /// - Throws: `SocketError.system` with the call that failed.
+    /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
     package init(binding address: SocketAddress, shared: Bool) throws(SocketError) {
         let family = address.isIPv6 ? AF_INET6 : AF_INET
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -48,9 +40,7 @@ package final class DatagramListener: Sendable {
         self.address = owned.localAddress ?? address
     }
 
-    /// Takes over a bound socket of systemd.
-    ///
-    /// Several workers may wait on the socket; each datagram goes to one of them.
+    /// Takes over a socket of systemd, on which several workers may wait.
     package init(adopting socket: PassedSocket) throws(SocketError) {
         owned = OwnedDescriptor(taking: socket.descriptor)
         address = socket.address
@@ -68,18 +58,16 @@ package final class DatagramListener: Sendable {
 
     /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
     ///
-    /// On Linux, shutdown(2) wakes readers of an unconnected socket, although it fails with
-    /// ENOTCONN. It would make an adopted socket useless for the next process, so
-    /// `WorkerThread.joinInterrupting` wakes the readers of that.
+    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. It would make an adopted socket
+    /// useless for the next process; `WorkerThread.joinInterrupting` wakes its readers.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
     /// Releases the address, once no thread receives; later replies are dropped.
     ///
-    /// Queries in flight retain the listener. Without a reader, an open socket would still take its
-    /// part of the datagrams of the address (SO_REUSEPORT). An adopted socket stays open for the
-    /// next process.
+    /// Queries in flight retain the listener, and an open socket would still get datagrams of the
+    /// address (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
         // Fails only without a free descriptor; then the socket closes with the listener.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }

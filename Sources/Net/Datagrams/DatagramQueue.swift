@@ -13,11 +13,11 @@ internal import Glibc
 final class DatagramQueue: TurnBatch {
     static let shared = DatagramQueue()
 
-    /// Maximum number of datagrams and of octets; a full queue is flushed.
+    /// A full queue is flushed.
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
-    /// Sender of a queued datagram, with its descriptor kept open.
+    /// Keeps the descriptor open.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -29,7 +29,7 @@ final class DatagramQueue: TurnBatch {
     private var descriptors: [Int32] = []
     private var octets = 0
 
-    /// Failed sockets, until ``flush()`` reports them.
+    /// Not reported yet.
     private var failures: [(socket: DatagramSocket, error: SocketError)] = []
 
     private let buffer = UnsafeMutableRawPointer.allocate(
@@ -63,7 +63,7 @@ final class DatagramQueue: TurnBatch {
         append(.socket(socket), descriptor)
     }
 
-    /// Queues a reply, sent from the destination address of the query.
+    /// Sent from the destination address of the query.
     func add(_ reply: [UInt8], to query: ReceivedDatagram, of listener: DatagramListener) {
         let slot = reserve(reply)
         unsafe names[slot] = query.client
@@ -81,7 +81,7 @@ final class DatagramQueue: TurnBatch {
         append(.listener(listener), listener.descriptor)
     }
 
-    /// Copies a datagram into the next slot; a full queue is sent first.
+    /// A full queue is sent first.
     private func reserve(_ datagram: [UInt8]) -> Int {
         precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
         // Reports no failure: the receiver could queue datagrams before this one has its slot.
@@ -124,9 +124,8 @@ final class DatagramQueue: TurnBatch {
         for (socket, error) in due { socket.fail(error) }
     }
 
-    /// Empties the queue without calling a receiver.
     private func transmit() {
-        // Keeps the descriptors open until the end.
+        // Keeps the descriptors open.
         let held = senders
         for slot in held.indices {
             switch senders[slot] {
@@ -144,9 +143,7 @@ final class DatagramQueue: TurnBatch {
         withExtendedLifetime(held) {}
     }
 
-    /// Sends the datagram in `first` and all later ones of the same descriptor.
-    ///
-    /// - Returns: the errno that stopped sending; nil if all were sent or skipped.
+    /// Sends the datagrams of one descriptor from `first` on; returns the errno that stopped it.
     private func send(from first: Int, skipsErrors: Bool) -> Int32? {
         let descriptor = descriptors[first]
         var total = 0
@@ -171,9 +168,7 @@ final class DatagramQueue: TurnBatch {
 }
 
 extension DatagramListener {
-    /// Queues a reply from the destination address of `query`, for the end of the iteration.
-    ///
-    /// A reply that the kernel does not accept immediately is dropped.
+    /// Queues a reply from the queried address; if the kernel rejects it, the reply is dropped.
     @ServiceLoop
     package func reply(_ octets: [UInt8], to query: ReceivedDatagram) {
         DatagramQueue.shared.add(octets, to: query, of: self)

@@ -7,10 +7,10 @@ package struct ReceivedDatagram: Sendable {
     let client: sockaddr_storage
     let clientCount: UInt32
 
-    /// Control message with the destination address; empty unless the socket is a wildcard socket.
+    /// With the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Copy without the contents, sufficient for a reply.
+    /// Sufficient for a reply.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []
@@ -19,9 +19,7 @@ package struct ReceivedDatagram: Sendable {
 }
 
 extension DatagramListener {
-    /// Sends a reply from the destination address of `query`; never waits.
-    ///
-    /// - Returns: true if the kernel accepted the reply, which is otherwise dropped.
+    /// Sends a reply from the queried address without waiting; returns false if it was dropped.
     @discardableResult
     package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
         var name = query.client

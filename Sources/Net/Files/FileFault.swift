@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Failure to read or replace a file; the associated path is that file's.
+/// Failure to read or replace a file at a path.
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// The link may point to a file of another user.
+    /// It may point to a file of another user.
     case symbolicLink(String)
 
     /// The file is a directory, a device or a pipe.
@@ -13,20 +13,18 @@ package enum FileFault: Error, Hashable {
 
     case foreign(String, owner: uid_t)
 
-    /// The mode grants permissions to other users.
+    /// Other users have permissions.
     case open(String, mode: mode_t)
 
     case busy(String)
 
-    /// The caller stopped the operation.
     case stopped(String)
 
-    /// Returns the error of `errno`.
     static func last(_ call: String, _ path: String) -> FileFault {
         .system(call: call, path: path, code: errno)
     }
 
-    /// Nil for faults without `errno`.
+    /// `errno` of a system call.
     package var code: Int32? {
         if case .system(_, _, let code) = self { code } else { nil }
     }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// File that only the daemon's user can read, and that is replaced atomically.
+/// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// `replace` syncs a temporary file, renames it and syncs the directory. So even after a power
-/// failure the path has either the old or the new contents. A file of another type, owner or mode
-/// is neither read nor replaced, so a mistyped path destroys no file.
-///
-/// All functions block: call them on a worker thread only.
+/// A file of another type, owner or mode is neither read nor replaced, so a mistyped path destroys
+/// no file. All functions block: call them on a worker thread.
 package struct PrivateFile: Sendable {
     package let path: String
 
     private let directory: String
     private let name: String
 
-    /// Creates a reference to the file at an absolute path.
+    /// `path` must be absolute.
     package init(_ path: String) {
         precondition(path.hasPrefix("/"), "a private file has an absolute path")
         self.path = path
@@ -23,8 +20,7 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Path of the temporary file; fixed, so a process that is killed repeatedly leaves at most
-    /// one.
+    /// Fixed, so a process that is killed repeatedly leaves at most one.
     package var temporaryPath: String { path + Self.temporary }
 
     /// Path to which `setAside` renames the file.
@@ -35,9 +31,7 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Reading
 
-    /// Opens the file for reading; returns nil if the file does not exist.
-    ///
-    /// - Throws: `FileFault` if a check of this type or a system call fails.
+    /// Opens the file; returns nil if it does not exist.
     package func open() throws(FileFault) -> PrivateFileReader? {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let raw = unsafe Glibc.open(
@@ -54,11 +48,9 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the contents by the chunks of `next` until nil; returns their size in octets.
+    /// Replaces the contents by the chunks of `next`; returns their octets.
     ///
-    /// - Throws: `FileFault`, including those of `next`. The old file then remains, and the
-    ///   temporary file is removed. If only the sync of the directory fails, the new file is in
-    ///   place.
+    /// After an error the old file remains, except if only the sync of the directory failed.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -85,7 +77,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Renames the file to `damagedPath`, over an existing file.
+    /// Renames the file to `damagedPath`.
     package func setAside() throws(FileFault) {
         let folder = try openDirectory()
         // SAFETY: both names are C strings that Swift makes for the call.
@@ -94,7 +86,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes the temporary file of a killed process, but not one that a process is writing.
+    /// Removes the temporary file of a killed process, but not of a running one.
     package func removeLeftover() throws(FileFault) {
         do throws(FileFault) {
             try removeTemporary(in: try openDirectory())
@@ -113,7 +105,7 @@ package struct PrivateFile: Sendable {
         return try Self.own(raw, "open", directory)
     }
 
-    /// Creates an empty, locked temporary file; the lock ends with its process.
+    /// The lock ends with its process.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
@@ -137,8 +129,7 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // A symbolic link or an unreadable file has no writer of this program, so it can be
-        // removed.
+        // Such a file has no writer of this program.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -166,7 +157,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Some file systems do not support this (EINVAL).
+    /// EINVAL: some file systems do not support this.
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -206,7 +197,6 @@ package struct PrivateFile: Sendable {
         return status
     }
 
-    /// Takes over a descriptor, or throws the error of `errno`.
     private static func own(
         _ raw: Int32,
         _ call: String,
@@ -219,7 +209,7 @@ package struct PrivateFile: Sendable {
 
 /// Private file opened for reading.
 package struct PrivateFileReader: ~Copyable {
-    /// Size in octets when the file was opened.
+    /// When the file was opened.
     package let size: Int
 
     private let file: OwnedDescriptor
@@ -231,7 +221,7 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// Returns at most `count` octets from `offset` on; empty at the end of the file.
+    /// Returns at most `count` octets; empty at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {

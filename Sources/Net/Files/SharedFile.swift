@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Small file that several processes change, each under `flock`.
+/// Small file that several processes change, each under `flock`, which ends with its process.
 ///
-/// One `pwrite` replaces the content, so a killed process leaves the old or the new content. The
-/// lock ends with its process.
+/// One `pwrite` replaces the content, so a killed process leaves the old or the new content.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
 
     private var file: OwnedDescriptor?
 
+    /// Reason why the file was not changed.
     package enum Fault: Error {
-        /// The file cannot be opened or created.
         case unavailable(String)
 
-        /// The file is locked, too large, or cannot be read or written.
+        /// Locked, too large, or not readable or writable.
         case failed(String)
     }
 
-    /// Maximum size in octets.
+    /// In octets.
     package nonisolated static let largest = 64 << 10
 
-    /// Maximum attempts to lock; other processes hold the lock for microseconds.
+    /// Other processes hold the lock for microseconds.
     private nonisolated static let attempts = 1_000
 
-    /// Creates the object; first use creates the file (mode 0600) and its directory (0700).
+    /// First use creates the file (mode 0600) and its directory (0700).
     package nonisolated init(_ path: String) { self.path = path }
 
-    /// Replaces the content by the result of `change`, at most ``largest`` octets; nil changes
-    /// nothing.
-    ///
-    /// A new file is empty.
+    /// Replaces the content, empty in a new file, by the result of `change`; nil changes nothing.
     package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
         let raw = try open()
         try lock(raw)

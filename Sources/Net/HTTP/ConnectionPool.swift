@@ -2,20 +2,20 @@
 private import CCurl
 import Glibc
 
-/// Multi handle of libcurl: a cache of connections and the transfers on them.
+/// Multi handle of libcurl: connections and the transfers on them.
 ///
-/// The service loop waits for libcurl's descriptors and timeouts. libcurl's callbacks only record
-/// what to watch, because they must not call libcurl.
+/// libcurl's callbacks only record what the service loop must watch, because they must not call
+/// libcurl.
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Transfers in flight by handle, retained while libcurl uses them.
+    /// Retained while libcurl uses them.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// A separate object, because libcurl still closes sockets while the pool is being freed.
+    /// libcurl still closes sockets while the pool is being freed.
     private let sockets = WatchedSockets()
 
     /// libcurl's timeout.
@@ -27,8 +27,7 @@ final class ConnectionPool {
     private let meter: LoopMeter
     private let isSecure: Bool
 
-    /// True after the provider has exhausted its ``LoopBudget``; the connections are not used
-    /// again.
+    /// True after an exhausted ``LoopBudget``; the connections are not used again.
     private(set) var isAbandoned = false
 
     /// Number of calls of libcurl.
@@ -37,10 +36,8 @@ final class ConnectionPool {
     /// One timer for all deadlines, because nearly every transfer ends before its deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    /// True if libcurl will be called in the next iteration.
     private var isDue = false
 
-    /// Creates a pool; `isSecure` is true if all connections use TLS.
     init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
         self.meter = meter
         self.isSecure = isSecure
@@ -54,7 +51,7 @@ final class ConnectionPool {
     }
 
     isolated deinit {
-        // The callbacks use the pool, which is being freed.
+        // The callbacks would use the freed pool.
         sockets.forgetAll()
         // SAFETY: no transfer is left, because each transfer retains the pool until it ends.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
@@ -109,7 +106,6 @@ final class ConnectionPool {
 // MARK: - Transfers
 
 extension ConnectionPool {
-    /// Starts a transfer on a prepared handle.
     func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
         // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is
         // freed.
@@ -141,9 +137,7 @@ extension ConnectionPool {
         deadlines.bring(forward: transfer.deadline)
     }
 
-    /// Ends a transfer early with `error`; does nothing if it has ended.
-    ///
-    /// Closes the connection over HTTP/1.1, and resets only the stream over HTTP/2.
+    /// Ends a transfer early: closes an HTTP/1.1 connection, resets an HTTP/2 stream.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
@@ -167,14 +161,13 @@ extension ConnectionPool {
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
         // Over HTTP/1.1 libcurl has closed the socket, so the port is compared. Shut down before
-        // completing: the completion handler may open a socket with the same descriptor.
+        // completing: the handler may open a socket with the same descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
         transfer.end(.failure(.timedOut(reused: isReusing)))
     }
 
-    /// Error for a provider with an exhausted ``LoopBudget``.
     static let overload = HTTPError.broken("the server sends data without end that is no reply")
 
     func abandonAll(_ error: HTTPError) {
@@ -186,8 +179,7 @@ extension ConnectionPool {
     /// Until then the handle reports the values of its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// Returns descriptor and port of the connection if nothing arrived in the second half of the
-    /// wait.
+    /// Returns the connection if nothing arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -199,13 +191,11 @@ extension ConnectionPool {
         }.map { ($0.key, port) }
     }
 
-    /// Repeats a request once, after its reused connection ended without a reply.
+    /// Repeats a request once, if its reused connection ended without a reply.
     ///
     /// A server may close a connection while a request is on its way, such as nginx after
     /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats only some requests of
     /// an HTTP/2 connection.
-    ///
-    /// - Returns: false if the request cannot be repeated.
     private func sendAgain(_ transfer: Transfer, on handle: EasyHandle) -> Bool {
         guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
         // SAFETY: the handle was just removed, and libcurl is not on the stack.
@@ -229,7 +219,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Starts, changes or ends a watch for libcurl; the result -1 fails the socket's transfers.
+    /// Changes a watch for libcurl; -1 fails the socket's transfers.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
             sockets.forget(descriptor)
@@ -254,7 +244,7 @@ extension ConnectionPool {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
         }
-        // Every request starts with a timeout of 0; requests of one iteration share one call.
+        // Requests of one iteration, which start with a timeout of 0, share one call.
         guard !isDue else { return }
         isDue = true
         ServiceLoop.task { [weak self] in
@@ -299,7 +289,6 @@ extension ConnectionPool {
         if isAbandoned { abandonAll(Self.overload) }
     }
 
-    /// Does not call libcurl until `instant`, because the provider is throttled.
     private func suspend(until instant: Instant) {
         sockets.isSuspended = true
         resumption.set(instant)

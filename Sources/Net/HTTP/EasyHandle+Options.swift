@@ -3,7 +3,6 @@ import CCurl
 private import COpenSSL
 
 extension EasyHandle {
-    /// Sets all options for the kind of `request` on a handle with default options.
     func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
         try setBounds()
@@ -31,10 +30,9 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Sets the time limit of the whole request.
+    /// Sets the time limit, 1 s after the deadline of `ConnectionPool.expire`.
     ///
-    /// `ConnectionPool.expire` ends the request at its deadline. libcurl's timers are a fallback, 1
-    /// s later. A shorter limit for the connection would fail every request to a server with a slow
+    /// A shorter limit for the connection would fail every request to a server with a slow
     /// handshake.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
@@ -74,10 +72,10 @@ extension EasyHandle {
     }
 
     private func setBounds() throws(HTTPError) {
-        // libcurl's minimum; the default of 64 KiB would be two thirds of a transfer's memory.
-        // CURLOPT_BUFFERSIZE is not set: libcurl 7.88 refuses it on a handle that was reset.
+        // libcurl's minimum; the default of 64 KiB is two thirds of a transfer's memory. libcurl
+        // 7.88 refuses CURLOPT_BUFFERSIZE on a handle that was reset.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
-        // Ends transfers slower than 1 octet per second for 5 s, if the deadline is later.
+        // Ends transfers slower than 1 octet/s for 5 s.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
@@ -86,8 +84,8 @@ extension EasyHandle {
     /// Sets the server address and the proxy.
     ///
     /// A CONNECT_TO entry without host and port matches every URL, so libcurl never resolves a
-    /// name. Unlike a changed RESOLVE entry, it takes effect while a connection is open. It forces
-    /// a tunnel through a proxy, so requests that the proxy can forward omit it.
+    /// name. It works while a connection is open, unlike a changed RESOLVE entry. It forces a
+    /// tunnel through a proxy, so requests that the proxy can forward omit it.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
@@ -105,9 +103,7 @@ extension EasyHandle {
         }
     }
 
-    /// True if a proxy can forward the request: no TLS, and the URL's host is `server`.
-    ///
-    /// Many proxies allow tunnels to port 443 only.
+    /// True if a proxy can forward the request; many allow tunnels to port 443 only.
     private static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -157,7 +153,7 @@ extension EasyHandle {
         )
         // Otherwise one read processes key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // The meter ignores handshakes, so a server must not start another one.
+        // The meter ignores handshakes, so another one must not start.
         unsafe TLSClient.disableRenegotiation(in: context)
         // libcurl reads HTTP/2 frames that belong to no reply in one call, as long as they arrive.
         // So this callback ends the connection. SAFETY: the connection's pool retains the meter
@@ -182,7 +178,7 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    /// True if libcurl uses this program's OpenSSL, so both can share a store.
+    /// True if libcurl uses this program's OpenSSL.
     private static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
@@ -196,7 +192,7 @@ extension EasyHandle {
             case .http3: CURL_HTTP_VERSION_3
             }
         try set(CURLOPT_HTTP_VERSION, Int(version))
-        // Prefer multiplexing on a pending connection to opening another one.
+        // Prefer multiplexing to another connection.
         if request.wantsFreshConnection {
             try set(CURLOPT_FRESH_CONNECT, 1)
         } else if request.version != .http1, isSecure || request.version == .http2 {
@@ -216,7 +212,7 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// Returns true if the line has a control character, which could end it.
+    /// A control character could end the line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Easy handle of libcurl that is configured for one kind of request and reused.
+/// Easy handle of libcurl, reused for one kind of request.
 ///
 /// Creating a handle takes longer than a request over loopback; setting all options takes a fifth
-/// of that. A request of the same kind as the previous one sets only URL, body and time limit.
+/// of that. The next request of the same kind sets only URL, body and time limit.
 // SAFETY: made and used on the loop only, freed once, by `deinit`. libcurl points to the lists,
 // which are freed after `forget` has reset the handle, or after the handle.
 @safe
@@ -24,10 +24,8 @@ final class EasyHandle {
 
     private var wantsTimes = false
 
-    /// Lists to which libcurl has pointers.
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
-    /// Buffer for libcurl's error message.
     private let words: UnsafeMutableBufferPointer<CChar>
 
     let meter: LoopMeter
@@ -58,7 +56,7 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// Properties of a request that determine its options: all except URL, body and time limit.
+    /// All properties that determine options: all except URL, body and time limit.
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
@@ -66,7 +64,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Returns nil for a rare kind, whose options are not worth reusing.
+        /// Nil for a rare kind that is not worth reusing.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -77,9 +75,7 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the options for `request` that are not set already.
-    ///
-    /// - Throws: `HTTPError.invalidRequest`.
+    /// Sets the missing options for `request`.
     func prepare(
         _ request: HTTPRequest,
         _ wanted: Kind?,
@@ -100,7 +96,7 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// Resets the handle to libcurl's defaults; it must be in no pool.
+    /// Resets all options; the handle must be in no pool.
     func forget() {
         kind = nil
         // SAFETY: in no multi handle; libcurl keeps its caches and drops every pointer.
@@ -119,7 +115,7 @@ extension EasyHandle {
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
-    /// Sets a list option; the handle keeps the list while libcurl points to it.
+    /// Sets a list and retains it while libcurl points to it.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
         // SAFETY: libcurl copies each text, which ends with NUL; on failure the list is freed.
         var list: UnsafeMutablePointer<curl_slist>?
@@ -146,7 +142,7 @@ extension EasyHandle {
 
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// True if the request was assigned to a connection, after TLS handshake and proxy tunnel.
+    /// True if the request has a connection, after TLS handshake and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     var times: TransferTimes {
@@ -157,7 +153,6 @@ extension EasyHandle {
         )
     }
 
-    /// Returns the time from the start of the request to a phase; zero if unknown.
     private func time(_ info: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
         // SAFETY: writes one integer.
@@ -167,8 +162,8 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// - Parameter socketFailure: `errno` of a socket that could not be opened, otherwise 0;
-    ///   libcurl does not record it.
+    /// `socketFailure` is the `errno` of a socket that could not be opened, which libcurl does not
+    /// record.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -219,8 +214,8 @@ extension EasyHandle {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
-            // A connection exists, so the URL was valid. libcurl takes a reply without a status
-            // line for HTTP/0.9, which is disabled.
+            // libcurl takes a reply without a status line for HTTP/0.9, which is disabled. The URL
+            // was valid, because a connection exists.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -230,16 +225,15 @@ extension EasyHandle {
         }
     }
 
-    /// Returns the error of a failed connection: `errno` or, if 0, `text`.
     nonisolated static func connectError(_ cause: Int32, _ text: String) -> HTTPError {
         guard cause != 0 else { return .connect(text) }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
         return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }
 
-    /// libcurl's error message, for TLS errors only: other messages may repeat a secret URL.
+    /// libcurl's message for TLS errors; other messages may repeat a secret URL.
     ///
-    /// Truncated and without control characters, because it may quote the peer's certificate.
+    /// Sanitized, because it may quote the peer's certificate.
     private var details: String? {
         // SAFETY: the buffer is this handle's.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
@@ -262,7 +256,6 @@ extension EasyHandle {
 
 @ServiceLoop
 final class EasyHandles {
-    /// Further idle handles are freed.
     private static let maximumIdle = 128
 
     let trusted: TrustStore?
@@ -284,7 +277,6 @@ final class EasyHandles {
         trusted = store
     }
 
-    /// Returns a handle, preferably one configured for `kind`.
     func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
         if kind != nil, let index = idle.lastIndex(where: { $0.kind == kind }) {
             idle.swapAt(index, idle.endIndex - 1)
@@ -296,7 +288,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Returns a handle, which must be in no pool.
+    /// The handle must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

@@ -3,41 +3,37 @@ private import CCurl
 
 /// HTTP client on libcurl and the service loop, without threads or name resolution.
 ///
-/// Requests of one provider to one server and name share connections. Servers are not trusted: see
-/// ``Limits`` and `EasyHandle+Options.swift`.
+/// Servers are not trusted: see ``Limits`` and `EasyHandle+Options.swift`.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
-    /// Resource limits of a client.
+    /// Resource limits.
     package struct Limits: Sendable, Hashable {
-        /// Maximum octets of a reply body, 1…16 MiB.
+        /// Of a reply body, 1…16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Maximum octets of all headers and bodies being received.
+        /// Octets of all headers and bodies being received.
         ///
         /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider may use at most as
         /// much as is still free: half of the limit if it is alone.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of a reply's header lines, including interim replies and trailers.
-        ///
-        /// Each line counts 96 octets more than its length.
+        /// Octets of a reply's header lines, interim replies and trailers; 96 extra per line.
         package var headerOctets = 16 << 10
 
-        /// Maximum open connections per provider and set of trusted certificates; further requests
-        /// wait.
+        /// Connections per provider and set of trusted certificates; further requests wait.
         package var connections = 64
 
-        /// Maximum number of these connections to one server and name.
+        /// Connections to one server and name.
         package var connectionsPerServer = 32
 
-        /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
+        /// Concurrent requests per HTTP/2 connection; the server may allow fewer.
         package var requestsPerConnection = 1024
 
-        /// Maximum idle connections, and the time after which they are closed.
+        /// Idle connections, and the time after which they are closed.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 
-        /// Maximum requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
+        /// Requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
         package var inFlight = 4096
 
         package init() {}
@@ -51,6 +47,7 @@ package final class HTTPClient: HTTPTransport {
 
     private let memory: ReplyMemory
 
+    /// Creates a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
         memory = ReplyMemory(limit: limits.receivedOctets)
@@ -58,8 +55,7 @@ package final class HTTPClient: HTTPTransport {
 
     /// Initialises libcurl once per process, which takes milliseconds.
     ///
-    /// Call it on a worker thread at start, so that the first request does not block the loop. A
-    /// request that arrives meanwhile waits.
+    /// Call it on a worker thread at start. A request that arrives meanwhile waits.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult
@@ -85,16 +81,14 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // Completion handlers may send again, which must happen after the whole reaction to the
-        // network change.
+        // A completion handler may send again, which must follow the whole reaction to the network
+        // change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
     }
 
-    /// Returns the provider of `request`.
-    ///
-    /// Removes unused providers when it creates one: the settings no longer name them.
+    /// Returns the provider of `request`; when it is new, removes unused ones.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now

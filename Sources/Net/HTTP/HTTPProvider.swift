@@ -6,10 +6,9 @@ final class HTTPProvider {
     private let memory: ReplyMemory.Share
     private let meter = LoopMeter()
 
-    /// Groups by the source of their trusted certificates; nil without TLS.
+    /// Groups by source of trusted certificates; nil without TLS.
     ///
-    /// libcurl does not record the certificates for which it trusted a connection. Other groups
-    /// must use neither the connection nor its TLS session.
+    /// libcurl does not record the certificates for which it trusted a connection or a TLS session.
     private var groups: [TrustSource?: Group] = [:]
 
     private let limits: HTTPClient.Limits
@@ -38,11 +37,11 @@ final class HTTPProvider {
 
     /// Returns the connections and handles for `request`.
     ///
-    /// Creates new ones if the certificates have changed or the ``LoopBudget`` was exhausted.
-    /// Requests in flight finish on their old connections.
+    /// They are new if the certificates have changed or the ``LoopBudget`` was exhausted. Requests
+    /// in flight finish on their old connections.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
-    ///   `HTTPError.invalidRequest` if the certificates cannot be read.
+    ///   `HTTPError.invalidRequest` for unreadable certificates.
     func group(for request: HTTPRequest) throws(HTTPError) -> Group {
         guard !meter.isExhausted else { throw ConnectionPool.overload }
         lastUsed = Clock.now
@@ -63,21 +62,19 @@ final class HTTPProvider {
         return group
     }
 
-    /// Drops all connections and returns their pools.
     func reset() -> [ConnectionPool] {
         defer { groups = [:] }
         return groups.values.map(\.pool)
     }
 }
 
-/// Memory of the headers and bodies that a client is receiving.
 final class ReplyMemory {
     private let limit: Int
     private var octets = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory that one provider uses: at most as much as is still free.
+    /// Memory of one provider: at most as much as is still free.
     final class Share {
         private let whole: ReplyMemory
 

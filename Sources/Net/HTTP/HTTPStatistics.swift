@@ -12,6 +12,7 @@ package struct HTTPStatistics: Sendable, Hashable {
         case invalidRequest = "invalid-request"
         case cancelled
 
+        /// Returns the kind of `error`.
         package init(_ error: HTTPError) {
             self =
                 switch error {
@@ -26,20 +27,17 @@ package struct HTTPStatistics: Sendable, Hashable {
         }
     }
 
-    /// Requests started.
     package internal(set) var requests = 0
 
-    /// Replies with any status code.
     package internal(set) var replies = 0
 
-    /// Failed requests by kind; kinds without failures are absent.
+    /// Kinds without failures are absent.
     package internal(set) var failures: [Failure: Int] = [:]
 
     package internal(set) var inFlight = 0
 
-    /// Connection attempts, including failed ones.
+    /// Includes failed attempts.
     package internal(set) var connectionsOpened = 0
 
-    /// Replies on a reused connection.
     package internal(set) var connectionsReused = 0
 }

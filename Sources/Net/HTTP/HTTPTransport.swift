@@ -3,14 +3,13 @@
 /// Interface through which vendors and upstreams send HTTP requests.
 @ServiceLoop
 package protocol HTTPTransport: Sendable {
-    /// Receives the complete reply with any status code, or the error.
     typealias Completion = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
-    /// Sends `request`, which fails at `deadline`.
+    /// Sends `request`, which fails at `deadline`; calls `completion` once, after `send` has
+    /// returned.
     ///
-    /// - Parameter completion: called once, after `send` has returned.
-    /// - Returns: a handle for cancellation; `cancel()` calls `completion` with
-    ///   `HTTPError.cancelled` before it returns.
+    /// - Returns: a handle; `cancel()` completes the request with `HTTPError.cancelled` before it
+    ///   returns.
     @discardableResult
     func send(
         _ request: HTTPRequest,
@@ -28,27 +27,27 @@ package protocol HTTPTransport: Sendable {
 /// Cancellable request in flight.
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// True if the server may have received, and charged for, any part of the request; final at its
-    /// end.
+    /// True if the server may have received, and charged for, the request; final at its end.
     ///
     /// False until connection, proxy tunnel and TLS handshake are complete.
     var wasSent: Bool { get }
 }
 
+/// HTTP request as a plain value.
 package struct HTTPRequest: Sendable, Hashable {
-    /// Absolute URL; its host is used for TLS and `Host` only, and is never resolved.
+    /// Absolute URL; its host is used for TLS and `Host`, and is never resolved.
     package var url: String
 
-    /// Server to connect to, whatever the URL's host is.
+    /// Address to connect to, independent of the URL's host.
     package var server: SocketAddress
 
-    /// Configured upstream or vendor; it has its own connections and share of memory.
+    /// Upstream or vendor, which has its own connections and share of memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.
     package var body: [UInt8]?
 
-    /// Additional header lines, such as `Accept: application/dns-json`.
+    /// Such as `Accept: application/dns-json`.
     package var headers: [String] = []
 
     /// PEM file that replaces the system's trusted certificates.
@@ -58,10 +57,10 @@ package struct HTTPRequest: Sendable, Hashable {
 
     /// HTTP proxy; the environment's proxies are never used.
     ///
-    /// The proxy forwards a URL without TLS whose host is `server`, and opens a tunnel for others.
+    /// The proxy opens a tunnel, unless the URL has no TLS and its host is the address `server`.
     package var proxy: SocketAddress?
 
-    /// True to open a new connection, because an open one may be dead.
+    /// Opens a new connection, because an open one may be dead.
     package var wantsFreshConnection = false
 
     package var wantsTimes = false
@@ -83,7 +82,7 @@ package struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// Durations of the phases of a transfer, each from its start.
+/// Durations from the start of a transfer.
 package struct TransferTimes: Sendable, Hashable {
     /// Zero if the connection was reused.
     package var connected: Duration
@@ -94,7 +93,7 @@ package struct TransferTimes: Sendable, Hashable {
     package var firstOctet: Duration
 }
 
-/// Allowed HTTP versions; values of the setting `http:`.
+/// Values of the setting `http:`.
 package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
     /// HTTP/2 if TLS negotiates it, otherwise 1.1.
     case automatic = "auto"
@@ -103,20 +102,15 @@ package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
     case http3 = "3"
 }
 
+/// HTTP reply with any status code.
 package struct HTTPReply: Sendable, Hashable {
     package var status: Int
     package var body: [UInt8]
 
-    /// Unparsed value of `Date`.
+    /// Header values, not parsed.
     package var date: String?
-
-    /// Unparsed value of `Retry-After`.
     package var retryAfter: String?
-
-    /// Unparsed value of `Content-Type`.
     package var contentType: String?
-
-    /// Unparsed value of `Age`.
     package var age: String?
 
     package var connectionReused = false
@@ -126,7 +120,7 @@ package struct HTTPReply: Sendable, Hashable {
 
     package var times: TransferTimes?
 
-    /// Time from the start of the request to the last octet of the reply.
+    /// From the start of the request to the last octet of the reply.
     package var duration: Duration = .zero
 
     package init(status: Int, body: [UInt8]) {
@@ -137,13 +131,13 @@ package struct HTTPReply: Sendable, Hashable {
 
 /// Failure of an HTTP transfer.
 package enum HTTPError: Error, Hashable {
-    /// `reused` is true if the request was sent on a reused connection, which may be dead.
+    /// `reused` means a reused connection, which may be dead.
     case timedOut(reused: Bool)
 
     /// No connection, or it ended before the first octet of the reply.
     case connect(String)
 
-    /// The handshake failed, or the certificate does not match the name.
+    /// Also if the certificate does not match the name.
     case tls(String)
 
     /// The reply was truncated or was not HTTP.
@@ -154,7 +148,7 @@ package enum HTTPError: Error, Hashable {
 
     case bodyTooLarge(limit: Int)
 
-    /// For example, the URL or certificate file is invalid.
+    /// For example an invalid URL or certificate file.
     case invalidRequest(String)
 
     case cancelled

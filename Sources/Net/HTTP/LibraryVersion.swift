@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CCurl
 
-/// Version and features of the loaded libcurl.
+/// Facts of the loaded libcurl.
 package enum LibraryVersion {
     /// Such as `libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 nghttp2/1.52.0`.
     package static var curl: String {

@@ -12,7 +12,7 @@
 ///
 /// A reply earns more time than libcurl needs for it, so an honest provider is seldom throttled.
 struct LoopBudget {
-    /// Capacity; also the maximum that replies can earn in advance.
+    /// Also the maximum that replies can earn in advance.
     static let capacity: Duration = .milliseconds(50)
 
     /// Level at which a throttled provider is read again, after at least 50 ms.
@@ -21,18 +21,17 @@ struct LoopBudget {
     /// The bucket empties by 1/10 of the elapsed time.
     static let leak = 10
 
-    /// Time earned per octet of headers and body, and per ended transfer.
+    /// Time earned per octet, and per ended transfer.
     ///
     /// A usual reply takes 0.1 ms. With hundreds of transfers on a connection, libcurl checks all
     /// at each event, which takes up to 1 ms.
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// Time allowed per transfer in flight in each call, because libcurl checks all of them.
+    /// Time allowed per transfer in flight, because each call checks all of them.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Level at `updated`: negative if replies have earned time, above the capacity after an
-    /// overflow.
+    /// At `updated`; negative if replies have earned time.
     private var level: Duration = .zero
     private var updated: Instant
 
@@ -53,17 +52,15 @@ struct LoopBudget {
         if level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if the `time` of one call overflows an otherwise empty bucket.
-    ///
-    /// - Parameter octets: octets of headers and bodies that the call delivered.
+    /// Returns true if one call, which delivered `octets`, overflows an otherwise empty bucket.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - allowed > Self.capacity
     }
 
-    /// Adds the processor time of one call of libcurl, less what replies earn.
+    /// Adds the time of one call, less what replies earn.
     ///
-    /// - Parameter isStopped: true if the call overflowed the bucket while it was running.
+    /// `isStopped` is true if the call overflowed the bucket while it was running.
     mutating func charge(
         _ time: Duration,
         octets: Int,
@@ -87,39 +84,35 @@ struct LoopBudget {
 
 /// Measures the processor time that libcurl needs to read from a provider.
 ///
-/// TLS handshakes are not counted, because they may exceed the budget on a slow processor.
+/// TLS handshakes may exceed the budget on a slow processor, so they are not counted.
 /// ``HandshakeLimit`` bounds each, and a connection has only one.
 ///
 /// Not isolated: C calls it for each header line and TLS record, on the service loop.
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 
-    /// Thread time at which the current call began to read; nil before.
+    /// Thread time at the first read of the current call.
     private var start: Duration?
 
-    /// Octets of headers and bodies in the current call.
     private var octets = 0
 
     private var inFlight = 0
 
-    /// True if the current call must stop reading.
+    /// The current call must stop reading.
     private var isStopped = false
 
-    /// True if requests to the provider must fail.
     var isExhausted: Bool {
         budget.update(to: Clock.now)
         return budget.isExhausted
     }
 
-    /// Instant at which the sockets are read again; nil if not throttled.
+    /// Instant at which the sockets are read again.
     var resumption: Instant? {
         budget.update(to: Clock.now)
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Starts the measurement of a call of libcurl.
-    ///
-    /// - Parameter reads: true if the call may read without calling ``noteRecord()``.
+    /// Starts a measurement; `reads` is true if the call may read without ``noteRecord()``.
     func begin(reads: Bool, inFlight: Int) {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
         start = reads ? Clock.threadTime : nil
@@ -127,7 +120,7 @@ final class LoopMeter {
 
     func gain(_ octets: Int) { self.octets += octets }
 
-    /// Records the arrival of a TLS record; returns false if the connection must end.
+    /// Records a TLS record; returns false if the connection must end.
     func noteRecord() -> Bool {
         guard let start else {
             start = Clock.threadTime

@@ -2,13 +2,11 @@
 
 /// Header fields that the daemon uses, and the size of all header lines.
 struct ReplyHeaders {
-    /// Octets of all lines, including interim replies and trailers, and of libcurl's memory for
-    /// them.
+    /// Octets of all lines, interim replies and trailers, and of libcurl's memory for them.
     private(set) var octets = 0
 
     private static let lineOctets = 96
 
-    /// Unparsed values of the last reply.
     private(set) var date: String?
 
     private(set) var retryAfter: String?
@@ -17,10 +15,10 @@ struct ReplyHeaders {
 
     private(set) var age: String?
 
-    /// True if the body is compressed, which the request did not allow.
+    /// The body is compressed, which the request did not allow.
     private(set) var isEncoded = false
 
-    /// Parses one line with its line break; libcurl uses the same form for all HTTP versions.
+    /// Parses one line, in libcurl's common form for all HTTP versions.
     mutating func take(_ line: RawSpan) {
         octets += line.byteCount + Self.lineOctets
         if Self.begins(line, with: "http/") {
@@ -43,7 +41,7 @@ struct ReplyHeaders {
         }
     }
 
-    /// Returns true if `line` begins with the lower-case `start`, ignoring case.
+    /// True if `line` begins with the lower-case `start`, in any case.
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in

@@ -3,14 +3,12 @@
 /// HTTP request in flight and its completion handler.
 @ServiceLoop
 final class Transfer: RequestHandle {
-    /// Called once.
     typealias Completion = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
 
     let started = Clock.now
 
     let deadline: Instant
 
-    /// Nil before the request is sent.
     var handle: EasyHandle?
 
     var handles: EasyHandles?
@@ -18,18 +16,16 @@ final class Transfer: RequestHandle {
     /// Valid after the end.
     var connectionsOpened = 0
 
-    /// True if the server may have received the request; valid after the end.
+    /// Valid after the end.
     var wasSent = false
 
     /// Strong reference: a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
-    /// Value of the pool's `turns` when the request was added.
     private(set) var turn = 0
 
     private(set) var isSecond = false
 
-    /// Nil after the call.
     private var completion: Completion?
 
     init(until deadline: Instant, _ completion: @escaping Completion) {

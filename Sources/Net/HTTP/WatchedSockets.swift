@@ -5,14 +5,13 @@ private import Glibc
 /// Watches of libcurl's sockets, by descriptor.
 ///
 /// libcurl 7.88 closes some sockets without ending their watch. So the loop watches a duplicate,
-/// which is closed after the watch has ended. `open` detects reused descriptors.
+/// and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop
     final class Socket {
         fileprivate private(set) var events: DescriptorWatch.Events
 
-        /// Nil if no data was received since the watch began.
         private(set) var lastReceived: Instant?
 
         private let duplicate: OwnedDescriptor
@@ -55,12 +54,10 @@ final class WatchedSockets {
         }
     }
 
-    /// `errno` of the last socket that could not be opened; 0 if none.
+    /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Size of a receive buffer, before the kernel doubles it; the default grows to 6 MiB.
-    ///
-    /// A provider cannot send more than this per round trip.
+    /// Receive buffer, which bounds a round trip; the default grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
@@ -82,8 +79,7 @@ final class WatchedSockets {
 
     /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
-    /// If libcurl has closed a watched socket of the same number, the watch moves to the new
-    /// socket.
+    /// Moves the watch of a socket that libcurl closed if the new one has its number.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {
             socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)

@@ -3,9 +3,7 @@ internal import CLinux
 internal import Glibc
 internal import Locks
 
-/// Bounded queue with its own thread, which passes the items to a handler that may block.
-///
-/// Adding never waits: an item that does not fit is dropped and counted.
+/// Bounded queue with a thread for a handler that may block; a full queue drops and counts items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
     /// Handles `items`; `dropped` items after them were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
@@ -26,10 +24,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
 
     /// Creates a queue and its thread, which inherits the caller's capabilities and never ends.
     ///
-    /// - Parameters:
-    ///   - name: of the thread, at most 15 octets.
-    ///   - itemLimit: at least 1; the handler may hold as many items again.
-    /// - Throws: `SocketError.system` if no descriptor or thread is left.
+    /// The handler may hold another `itemLimit` items. A thread's name has at most 15 octets.
     package init(
         named name: String,
         itemLimit: Int,
@@ -52,9 +47,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Adds an item; callable from any thread.
-    ///
-    /// - Returns: false if the item was dropped.
+    /// Adds an item from any thread; returns false if the item was dropped.
     @discardableResult
     package func add(_ item: Item, octets: Int = 0) -> Bool {
         let (isAdded, wasEmpty) = state.withLock { state in
@@ -70,7 +63,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Blocks until all items are handled or `time` has passed; for the end of the process only.
+    /// Blocks until all items are handled, or for `time`; only for the end of the process.
     package func flush(within time: Duration) {
         let end = Clock.now + time
         while state.withLock({ !$0.items.isEmpty || $0.taken > 0 }), Clock.now < end {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of work whose result is no longer needed.
-///
-/// The owner cancels. The stages register actions that free their resources.
+/// Cancellation of unneeded work: its owner cancels, and its stages free their resources.
 @ServiceLoop
 package final class CancellationSignal {
     package private(set) var isCancelled = false
@@ -11,21 +9,21 @@ package final class CancellationSignal {
 
     private typealias Action = @ServiceLoop () -> Void
 
-    /// Most work has one or two actions.
     private var first: Action?
     private var second: Action?
     private var others: [Action] = []
 
-    /// Client to which per-client limits charge the work; nil for the daemon's own work.
+    /// Client to which limits charge the work; nil for the daemon.
     package let client: (any Hashable & Sendable)?
 
+    /// Creates a signal that is not cancelled.
     package init(client: (any Hashable & Sendable)? = nil) {
         self.client = client
     }
 
-    /// Registers an action for cancellation; runs it immediately if the work is cancelled already.
+    /// Registers an action for cancellation; runs it immediately if the work is cancelled.
     ///
-    /// The signal retains the action until the work ends, so the action may retain the work.
+    /// The action may retain the work, because `finish` releases all actions.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
         guard !isOver else { return }
@@ -38,7 +36,7 @@ package final class CancellationSignal {
         }
     }
 
-    /// Releases all actions, because the work has ended.
+    /// Ends the work and releases all actions.
     package func finish() {
         isOver = true
         (first, second, others) = (nil, nil, [])

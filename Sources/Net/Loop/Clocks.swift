@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clock and timers as a dependency; tests use a virtual clock.
+/// Clock and timers as a dependency; tests use virtual time.
 package struct Clocks: Sendable {
-    /// Calls a closure on the service loop at an instant, unless the returned timer is cancelled.
+    /// Sets a timer on the service loop.
     package typealias Timing =
         @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->
         any Cancellable
 
-    /// Clock of deadlines, lifetimes and durations.
     package var now: @Sendable () -> Instant
 
     /// Wall clock in seconds since 1970, for signatures.
@@ -26,6 +25,7 @@ package struct Clocks: Sendable {
         self.timer = timer
     }
 
+    /// Clock and timers of the system.
     package static let system = Clocks(
         now: { Clock.now },
         wallSeconds: { Clock.wallSeconds },
@@ -34,9 +34,7 @@ package struct Clocks: Sendable {
 }
 
 extension Clocks {
-    /// Suspends the task until `end`.
-    ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// Suspends the task until `end`, or throws when the task is cancelled.
     @ServiceLoop
     package func sleep(_ end: Instant) async throws(CancellationError) {
         let waiter = Waiter()

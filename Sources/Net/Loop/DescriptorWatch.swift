@@ -9,7 +9,6 @@ private import CSystemd
 @safe
 @ServiceLoop
 final class DescriptorWatch {
-    /// Events of epoll_ctl(2).
     struct Events: OptionSet {
         let rawValue: UInt32
 
@@ -19,13 +18,11 @@ final class DescriptorWatch {
         static let endOfInput = Events(rawValue: EPOLLRDHUP.rawValue)
         /// Always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
-        /// Always reported.
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Edge-triggered: reports changes only.
+        /// Edge-triggered.
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
-    /// Nil after `cancel`.
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
@@ -33,9 +30,7 @@ final class DescriptorWatch {
     // Converted once, because each conversion allocates.
     fileprivate nonisolated(unsafe) let handler: (Events) -> Void
 
-    /// Watches `descriptor` for `events` until cancelled or released.
-    ///
-    /// - Throws: `SocketError.system` if sd-event is out of memory or epoll is out of watches.
+    /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.
     init(
         _ descriptor: Int32,
         _ events: Events,
@@ -63,7 +58,6 @@ final class DescriptorWatch {
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
-    /// Suspends or resumes all reports, including errors.
     func suspend(_ isSuspended: Bool) {
         guard let source = unsafe source else { return }
         let status = unsafe sd_event_source_set_enabled(
@@ -82,10 +76,9 @@ final class DescriptorWatch {
     isolated deinit { cancel() }
 }
 
-/// Callback of sd-event for all watches.
+/// Callback of sd-event.
 ///
-/// A global function: at every event, a closure would cost an isolation check of the runtime (Swift
-/// 6.3) and, if it captures, an allocation.
+/// A closure would cost an isolation check (Swift 6.3) and an allocation at every event.
 private func report(
     _: OpaquePointer?,
     _: Int32,

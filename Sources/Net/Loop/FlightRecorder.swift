@@ -2,9 +2,8 @@
 private import CLinux
 private import Locks
 
-/// Latest log lines of all levels, in memory that a crash handler can write out.
-///
-/// Callable from any thread. Holds 2,048 lines of at most 252 octets.
+/// Last 2,048 log lines of all levels, up to 252 octets each, for a crash handler; callable from
+/// any thread.
 // SAFETY: the pointer never changes, and its memory is used with the lock held only, except by the
 // crash handler, which writes out whatever the memory holds.
 @safe
@@ -13,6 +12,7 @@ package final class FlightRecorder: Sendable {
     private nonisolated(unsafe) let ring: OpaquePointer
     private let lock = Lock(())
 
+    /// Recorded log line.
     package struct Line: Sendable, Equatable {
         /// Without its line break.
         package let text: String
@@ -21,6 +21,7 @@ package final class FlightRecorder: Sendable {
         package let isShown: Bool
     }
 
+    /// Creates an empty recorder.
     package init() {
         guard let ring = unsafe recorder_new() else {
             preconditionFailure("cannot allocate 512 KiB for the flight recorder")
@@ -30,7 +31,7 @@ package final class FlightRecorder: Sendable {
 
     deinit { unsafe recorder_free(ring) }
 
-    /// Records a line and overwrites the oldest one if the recorder is full.
+    /// Records a line over the oldest one.
     package func note(_ line: String, isShown: Bool) {
         var line = line
         lock.withLock { _ in
@@ -58,6 +59,6 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Writes the lines to standard error if the process crashes; for one recorder per process.
+    /// Writes the lines to standard error in a crash; for one recorder per process.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

@@ -4,10 +4,9 @@ private import Glibc
 
 /// Logging to the systemd journal (sd_journal_sendv(3)).
 package enum Journal {
-    /// True if standard error is connected to the journal (`$JOURNAL_STREAM`, systemd.exec(5)).
+    /// True if standard error is the journal (`$JOURNAL_STREAM`, systemd.exec(5)).
     ///
-    /// The variable alone proves nothing: a child process inherits it even if its standard error is
-    /// redirected.
+    /// A child process inherits the variable even if its standard error is redirected.
     package static var isStandardError: Bool {
         var status = stat()
         // SAFETY: the text of getenv is copied before it can change, as no code here changes the
@@ -18,7 +17,7 @@ package enum Journal {
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// Sends one entry of `NAME=value` fields; returns true if the journal accepted it.
+    /// Sends `NAME=value` fields; returns true if the journal accepted them.
     package static func send(_ fields: [String]) -> Bool {
         var octets: [UInt8] = []
         let ends = fields.map { field in

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two.
-///
-/// One thread writes; any thread may read.
+/// Durations from 1 µs to 16 s in 192 buckets, eight per power of two; one thread writes.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
 
     package init() {}
 
-    /// Records `times` events of `duration`; for the writer thread only.
+    /// Records `times` events; for the writer thread only.
     package func note(_ duration: Duration, times: UInt64 = 1) {
         let microseconds = duration.nanoseconds / 1000
         let bucket = Self.bucket(microseconds)
@@ -23,13 +21,14 @@ package final class LatencyHistogram: Sendable {
         }
     }
 
-    /// Upper bound of the median, at most an eighth too high; nil if the histogram is empty.
+    /// Median, at most an eighth too high; nil if empty.
     package var median: Duration? {
         var sum = LatencySum()
         add(to: &sum)
         return sum.count > 0 ? .microseconds(Int64(sum.quantile(0.5))) : nil
     }
 
+    /// Adds the counts to `sum`.
     package func add(to sum: inout LatencySum) {
         for index in sum.buckets.indices {
             sum.buckets[index] += buckets[index].load(ordering: .relaxed)
@@ -51,24 +50,23 @@ package final class LatencyHistogram: Sendable {
     }
 }
 
-/// Sum of the histograms of several threads at one moment.
+/// Sum of histograms at one moment.
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 
-    /// Longest duration in microseconds.
+    /// In microseconds.
     package fileprivate(set) var longest: UInt64 = 0
 
     package init() {}
 
     package var count: UInt64 { buckets.reduce(0, +) }
 
-    /// Returns the number of events shorter than `microseconds`, a power of two up to 2^24.
+    /// Number of events shorter than `microseconds`, a power of two up to 2^24.
     package func count(below microseconds: UInt64) -> UInt64 {
         buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
     }
 
-    /// Sum of all durations in microseconds, at most a sixteenth off: events count as the middle of
-    /// their bucket.
+    /// Sum of all durations, at most a sixteenth off.
     package var microseconds: Double {
         var lower: UInt64 = 0
         return buckets.enumerated().reduce(0) { sum, bucket in
@@ -78,7 +76,7 @@ package struct LatencySum: Sendable {
         }
     }
 
-    /// Returns the `share` quantile in microseconds, at most an eighth too high; `share` is in 0…1.
+    /// Quantile in microseconds, at most an eighth too high, for `share` in 0…1.
     package func quantile(_ share: Double) -> UInt64 {
         let total = count
         guard total > 0 else { return 0 }
@@ -91,6 +89,7 @@ package struct LatencySum: Sendable {
         return longest
     }
 
+    /// Returns the sum of both.
     package func adding(_ others: LatencySum) -> LatencySum {
         var sum = self
         for index in buckets.indices { sum.buckets[index] += others.buckets[index] }
@@ -98,10 +97,7 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// Returns the events recorded after `earlier`.
-    ///
-    /// The longest duration is exact if it exceeds all earlier ones, otherwise at most an eighth
-    /// too high.
+    /// Returns the events recorded after `earlier`; `longest` is at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

@@ -18,7 +18,6 @@ private import Synchronization
 // SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
-    /// The executor of ``ServiceLoop``.
     package static let shared = LoopExecutor()
 
     /// Queued job and the executor as which it must run.
@@ -31,7 +30,7 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private struct State {
-        /// Jobs of other threads for the next iteration.
+        /// From other threads, for the next iteration.
         var jobs: [Job] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
@@ -41,7 +40,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// Jobs queued by the loop's own thread for the next iteration.
+    /// From the loop's own thread, for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
@@ -49,10 +48,9 @@ package final class LoopExecutor: SerialExecutor {
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var batches: [any TurnBatch] = []
 
-    /// Maximum number of sources that one iteration dispatches.
+    /// Maximum number of sources per iteration.
     private static let sourcesPerTurn = 16
 
-    /// Eventfd that wakes the thread.
     private let alarm: Int32
 
     // SAFETY: set once, never freed; used from the loop's thread only, except in `init`.
@@ -88,7 +86,7 @@ package final class LoopExecutor: SerialExecutor {
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Queues a job of code that is isolated to the loop; callable from any thread.
+    /// Queues a job that is isolated to the loop; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
     fileprivate func enqueue(_ job: Job) {
@@ -103,7 +101,7 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// True if the calling thread is the loop's thread.
+    /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Traps unless called on the loop's thread.
@@ -111,7 +109,7 @@ extension LoopExecutor {
         precondition(isCurrent, "this runs on the service loop's thread only")
     }
 
-    /// Reports to the runtime whether the running code is isolated to the loop.
+    /// Reports the isolation to the runtime.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
@@ -162,7 +160,7 @@ extension LoopExecutor {
 
     /// Makes the current or the next poll return.
     private func signal() {
-        // Fails only if the counter is full after 2^64 - 2 writes.
+        // Fails only after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
@@ -214,7 +212,6 @@ extension LoopExecutor {
         ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
     }
 
-    /// True if this thread has queued neither jobs nor collected work.
     private var isIdle: Bool {
         // SAFETY: this is the loop's thread.
         unsafe own.isEmpty && batches.isEmpty

@@ -9,7 +9,7 @@ final class LoopTimer: Cancellable {
 
     fileprivate let action: @ServiceLoop () -> Void
 
-    /// Index in the heap, nil if the timer is not pending.
+    /// Nil if the timer is not pending.
     fileprivate var index: Int?
 
     /// Starts a timer; if `deadline` has passed, `action` runs in the next iteration.
@@ -44,7 +44,6 @@ private final class TimerQueue {
     /// Delay from which on the loop counts as late.
     private static let lateness: Duration = .milliseconds(1)
 
-    /// Progress of late timers.
     private enum Phase {
         case idle
 

@@ -11,24 +11,24 @@ internal import Synchronization
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
 package final class RecordRing: Sendable {
-    /// Words per record: 256 octets.
+    /// 256 octets.
     package static let wordCount = 32
 
-    /// Maximum octets of text in a record, after its five numbers.
+    /// Octets of text after the five numbers of a record.
     package static let textOctets = (wordCount - 5) * 8
 
-    /// Maximum number of records.
+    /// Number of records.
     package static let capacity = 4096
 
     // SAFETY: allocated by `init`, freed by `deinit`, and never changed in between.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// Number of started records, and of complete records.
+    /// Started records, and complete records.
     private let reserved = Atomic<UInt64>(0)
     private let published = Atomic<UInt64>(0)
 
     package init() {
-        // The memory stays uninitialised; readers read records below `published` only.
+        // Uninitialised; readers read records below `published` only.
         unsafe words = .allocate(capacity: Self.capacity * Self.wordCount)
     }
 
@@ -36,19 +36,18 @@ package final class RecordRing: Sendable {
 
     // MARK: - Writing
 
-    /// Announces up to `count` records; for the writer thread only.
+    /// Announces up to `count` records; writer thread only.
     package func begin(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         reserved.store(start + UInt64(count), ordering: .relaxed)
-        // The announcement must be visible before any word changes.
+        // Before any word changes.
         atomicMemoryFence(ordering: .releasing)
     }
 
-    /// Writes the record at `offset` after the last complete one; for the writer thread only.
+    /// Writes the record at `offset` after the last complete one; writer thread only.
     ///
-    /// Writes all words in one call: calls are not inlined across modules, and one call per word
-    /// took three times as many instructions. Packs eight octets of `text` per word, the first one
-    /// lowest, and truncates it to `textOctets`.
+    /// One call per word would take three times as many instructions. Packs eight octets of `text`
+    /// per word, the first one lowest, and truncates it to `textOctets`.
     package func write(
         _ numbers: (UInt64, UInt64, UInt64, UInt64, UInt64),
         _ text: RawSpan,
@@ -76,7 +75,7 @@ package final class RecordRing: Sendable {
 
     /// Returns up to eight octets as a word, padded with zeros.
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // One load that ends at the range's end, if at least eight octets precede that end.
+        // One load that ends at the range's end, if eight octets precede it.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: within the text, as it is not shorter than the range's end.
@@ -91,7 +90,7 @@ package final class RecordRing: Sendable {
         return word
     }
 
-    /// Publishes `count` records; for the writer thread only.
+    /// Publishes `count` records; writer thread only.
     package func end(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         published.store(start + UInt64(count), ordering: .releasing)
@@ -99,21 +98,22 @@ package final class RecordRing: Sendable {
 
     // MARK: - Reading
 
-    /// Number of records written so far.
+    /// Number of complete records so far.
     package var written: UInt64 { published.load(ordering: .acquiring) }
 
+    /// Result of reading the buffer.
     package struct Records {
-        /// Words of the records, concatenated, the oldest record first.
+        /// Oldest record first.
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Number of records that were overwritten before they could be read.
+        /// Number of overwritten records.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// Record at which the next read should start.
+        /// Start of the next read.
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the records from number `start` on that the buffer still has.
+    /// Copies the remaining records from number `start` on.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)

@@ -5,8 +5,8 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// The main thread must call this before any other thread exists: the kernel delivers a signal
-    /// to any thread that does not block it, and the default action ends the process.
+    /// Call it before any other thread exists: a thread that does not block a signal gets it, and
+    /// the default action ends the process.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the set is initialised by the first call.
@@ -16,13 +16,13 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// Returns a stream of the process signals that arrive until the stream is released.
+    /// Returns the process signals that arrive until the stream is released.
     ///
-    /// - Parameter signals: blocked signals; each may be in one stream at a time.
-    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked or has a stream.
+    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked, or is in another
+    ///   stream.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // More than the number of distinct signals; the kernel merges equal pending signals.
+        // More than the number of signals; the kernel merges equal pending signals.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)

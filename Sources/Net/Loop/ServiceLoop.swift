@@ -2,14 +2,12 @@
 private import Glibc
 private import Locks
 
-/// Global actor of the service loop.
-///
-/// Code on it must not block.
+/// Global actor of the service loop; its code must not block.
 @globalActor
 package actor ServiceLoop {
-    /// Use the attribute `@ServiceLoop` instead.
     package static let shared = ServiceLoop()
 
+    /// Executor of the loop's thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the executor is a global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
@@ -21,16 +19,14 @@ package actor ServiceLoop {
 // MARK: - Life
 
 extension ServiceLoop {
-    /// Starts the thread; later calls do nothing.
+    /// Starts the thread, as the first job does.
     ///
-    /// The first job starts the thread, too. Call this only if the thread must inherit the caller's
-    /// signal mask or capabilities.
+    /// Call this if the thread must inherit the caller's signal mask or capabilities.
     package static func start() { LoopExecutor.shared.start() }
 
-    /// Runs `body` as the whole program and returns its exit code after the thread has ended.
+    /// Runs `body` as the whole program and returns its exit code.
     ///
-    /// Call it once, from the main thread. Tasks that still run when `body` returns are not
-    /// continued.
+    /// Call it once, from the main thread. When `body` returns, the other tasks are not continued.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
         let code = Lock<Int32>(0)
         start()
@@ -49,9 +45,8 @@ extension ServiceLoop {
 extension ServiceLoop {
     /// Starts a task that runs, and resumes, on the loop's thread.
     ///
-    /// `Task { @ServiceLoop in … }` resumes on the runtime's thread pool first (Swift 6.3): two
-    /// thread changes, 20 us. A task started here needs one iteration, 1 us. Child tasks inherit
-    /// the preference.
+    /// It resumes after one iteration, 1 us. `Task { @ServiceLoop in … }` needs two thread changes,
+    /// 20 us (Swift 6.3). Child tasks inherit the preference.
     @discardableResult
     package static func task<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async -> Success
@@ -59,7 +54,7 @@ extension ServiceLoop {
         Task(executorPreference: LoopTaskExecutor.shared, operation: body)
     }
 
-    /// Starts a task that can throw; see ``task(_:)``.
+    /// Starts a task that can throw.
     package static func throwingTask<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async throws -> Success
     ) -> Task<Success, any Error> {
@@ -70,9 +65,7 @@ extension ServiceLoop {
 // MARK: - Crossing over
 
 extension ServiceLoop {
-    /// Calls `body`, isolated to the loop; traps on any other thread.
-    ///
-    /// For callbacks of C libraries, whose thread the compiler does not know.
+    /// Calls `body`, isolated to the loop, in a callback of a C library; traps on any other thread.
     package static func assumeIsolated<Result: Sendable>(
         _ body: @ServiceLoop () throws -> Result
     ) rethrows -> Result {

@@ -4,12 +4,12 @@ private import Glibc
 
 /// Notifications to systemd and sockets from it (sd_notify(3), systemd.socket(5)).
 ///
-/// All functions do nothing if systemd has not started the process.
+/// Does nothing without systemd.
 @ServiceLoop
 package enum ServiceManager {
-    /// Listening socket received from systemd.
+    /// Listening socket from systemd.
     package struct ListenDescriptor: Sendable, Hashable {
-        /// Value of `FileDescriptorName=`, otherwise the name of the socket unit.
+        /// `FileDescriptorName=`, otherwise the name of the socket unit.
         package let name: String
         /// Descriptor, owned by this process.
         package let descriptor: Int32
@@ -17,13 +17,13 @@ package enum ServiceManager {
 
     // MARK: - Notifications
 
-    /// Reports to systemd that the daemon is ready.
+    /// Reports that the daemon is ready.
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
     /// Sets the status text of `systemctl status`.
     package static func status(_ text: String) { notify("STATUS=\(oneLine(text))") }
 
-    /// Reports the start of a reload, which ``ready(status:)`` ends.
+    /// Ended by ``ready(status:)``.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }
@@ -31,7 +31,7 @@ package enum ServiceManager {
     /// Reports the start of the shutdown.
     package static func stopping() { notify("STOPPING=1") }
 
-    /// Watchdog timeout of systemd, nil if disabled.
+    /// Watchdog timeout, nil if disabled.
     package static var watchdogInterval: Duration? {
         var microseconds: UInt64 = 0
         // SAFETY: writes one integer; the environment is left as it is.
@@ -39,12 +39,11 @@ package enum ServiceManager {
         return .microseconds(Int64(clamping: microseconds))
     }
 
-    /// Sends two watchdog notifications per interval until cancelled; returns immediately without a
-    /// watchdog.
+    /// Sends two watchdog notifications per interval until cancelled.
     ///
-    /// Runs on the service loop, so systemd detects a hanging loop. No notification is sent while
-    /// `isHealthy` returns false or does not return. After false it is called again a thirtieth of
-    /// an interval later.
+    /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
+    /// returns false or does not return. After false, calls it again a thirtieth of an interval
+    /// later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -56,14 +55,14 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms until all notifications are sent; for the end of the process only.
+    /// Waits up to 200 ms for the queue; only for the end of the process.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking
 
     /// Returns the sockets of our socket units in order; a second call returns none.
     ///
-    /// - Throws: `SocketError.system` if the environment variables are malformed.
+    /// - Throws: `SocketError.system` for malformed environment variables.
     package static func listenDescriptors() throws(SocketError) -> [ListenDescriptor] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         // SAFETY: writes an array of texts, as many as it returns, both to be freed by us.
@@ -80,12 +79,9 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Queues assignments for the notification thread; they are lost if the queue is full.
-    ///
-    /// sd_notify(3) blocks while systemd does not read, and must not block the loop.
+    /// Queues assignments, because sd_notify(3) blocks while systemd does not read.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
-    /// Nil if systemd expects no notifications.
     private static let notifier: BackgroundQueue<String>? = {
         // SAFETY: the value is only compared, and nothing here changes the environment.
         guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
@@ -95,11 +91,10 @@ package enum ServiceManager {
         }
     }()
 
-    /// Maximum number of queued notifications: a minute's worth with the shortest sensible
-    /// watchdog.
+    /// A minute's worth with the shortest sensible watchdog.
     private static let notificationLimit = 64
 
-    /// Returns `text` without line breaks, which would begin another assignment.
+    /// A line break would begin another assignment.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

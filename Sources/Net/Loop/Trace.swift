@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record of the attempts and decisions for one DNS question, for `explain`.
-///
-/// Code that writes to it must omit secrets.
+/// Attempts and decisions for one DNS question, for `explain`; must not contain secrets.
 @ServiceLoop
 package final class Trace {
     /// Maximum number of attempts, and of notes; further ones are only counted.
@@ -12,13 +10,12 @@ package final class Trace {
     package enum Why: String, Sendable {
         case first
 
-        /// The previous attempt failed.
         case next
 
-        /// The previous attempt has not been answered for long (hedging).
+        /// The previous attempt has had no reply for long.
         case hedge
 
-        /// Repeats an attempt on a new connection.
+        /// A new connection is tried.
         case fresh
 
         /// The server requires another signature or format.
@@ -27,22 +24,20 @@ package final class Trace {
 
     /// A vendor request or an upstream query.
     package struct Attempt: Sendable {
-        /// Name of the vendor or upstream.
+        /// Of the vendor or upstream.
         package let name: String
         package let server: String
         package let why: Why
         package let began: Instant
 
-        /// Request without secrets; nil if there is nothing to show.
         package var request: String?
 
-        /// Nil without an HTTP reply.
         package var transfer: Transfer?
 
-        /// True if an open connection was reused; nil if unknown.
+        /// Nil if unknown.
         package var isReused: Bool?
 
-        /// End and result; nil while the attempt is in flight.
+        /// Nil while in flight.
         package var end: (at: Instant, result: String)?
     }
 
@@ -52,15 +47,16 @@ package final class Trace {
         package let times: TransferTimes?
     }
 
-    /// Reference to one attempt, for later changes.
+    /// Reference to one attempt.
     @ServiceLoop
     package struct Place {
         fileprivate let trace: Trace
         fileprivate let index: Int
 
+        /// Changes the attempt.
         package func update(_ change: (inout Attempt) -> Void) { change(&trace.attempts[index]) }
 
-        /// Records status, timings and connection reuse of an HTTP reply.
+        /// Records an HTTP reply.
         package func note(_ reply: HTTPReply) {
             update {
                 $0.transfer = Transfer(status: reply.status, times: reply.times)
@@ -68,24 +64,22 @@ package final class Trace {
             }
         }
 
-        /// Records end and result of the attempt.
+        /// Records the end of the attempt.
         package func end(_ result: String, at instant: Instant) {
             update { $0.end = (instant, result) }
         }
     }
 
-    /// Attempts in order of their start.
     package private(set) var attempts: [Attempt] = []
 
     /// Decisions, as text for the operator.
     package private(set) var notes: [String] = []
 
-    /// Number of attempts and notes beyond `limit`.
     package private(set) var leftOut = 0
 
     package init() {}
 
-    /// Records the start of an attempt; returns nil if the trace is full.
+    /// Records an attempt; returns nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,

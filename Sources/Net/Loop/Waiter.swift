@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Suspension of one task until an event, a deadline or the task's cancellation.
+/// Suspension of one task until an event, a deadline or cancellation.
 ///
-/// All waits of this module use this type. It resumes each continuation exactly once.
+/// All waits of this module use this type, which resumes each continuation exactly once.
 // SAFETY: the only unsafe stored property is the continuation, explained at `continuation`.
 @safe
 @ServiceLoop
 package final class Waiter {
+    /// Reason for which the wait ended.
     package enum Outcome: Sendable {
         case ready
         case timedOut
@@ -15,7 +16,7 @@ package final class Waiter {
         case closed
     }
 
-    /// The first outcome; never changes once set.
+    /// Never changes once set.
     package private(set) var outcome: Outcome?
 
     // SAFETY: set once, by the only call of `wait`, and resumed once, because `resume` then clears
@@ -33,7 +34,7 @@ package final class Waiter {
         unsafe continuation = nil
     }
 
-    /// Suspends until the first outcome, at most until `deadline`; call it once.
+    /// Suspends until the first outcome or `deadline`; call it once.
     package func wait(until deadline: Instant?) async -> Outcome {
         let timer = deadline.map { LoopTimer(at: $0) { self.resume(.timedOut) } }
         await withTaskCancellationHandler {

@@ -13,9 +13,7 @@ struct NetlinkMessage: Equatable {
 
     typealias Octets = ArraySlice<UInt8>
 
-    /// Parses the messages in a datagram.
-    ///
-    /// - Throws: `NetlinkError` if a length is invalid; the whole datagram is then rejected.
+    /// Parses a whole datagram, or rejects it if a length is invalid.
     static func all(in datagram: [UInt8]) throws(NetlinkError) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = datagram[...]
@@ -45,9 +43,6 @@ struct NetlinkAttribute: Equatable {
 
     static let headerOctets = 4
 
-    /// Parses the attributes in part of a message.
-    ///
-    /// - Throws: `NetlinkError` if a length is invalid.
     static func all(
         in octets: NetlinkMessage.Octets
     ) throws(NetlinkError) -> [NetlinkAttribute] {
@@ -75,26 +70,23 @@ struct NetlinkAttribute: Equatable {
     var text: String { String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// Error in a netlink message; `at` is the octet offset in the datagram.
+/// `at` is the octet offset in the datagram.
 enum NetlinkError: Error, Hashable {
-    /// The message ends before a required field.
     case truncated(at: Int)
 
     /// Shorter than the header, or longer than the enclosing object.
     case length(at: Int)
 
-    /// The length of an address does not match its family.
+    /// Wrong for the address family.
     case address(at: Int)
 
-    /// The kernel rejected a request with this `errno`.
+    /// With the kernel's `errno`.
     case refused(Int32)
 
-    /// The reply exceeds the size limit.
     case tooMuch
 }
 
 extension NetlinkMessage.Octets {
-    /// Returns the number at an offset, or throws `NetlinkError.truncated`.
     func number<Number: FixedWidthInteger>(at offset: Int) throws(NetlinkError) -> Number {
         let size = Number.bitWidth / 8
         let start = startIndex + offset

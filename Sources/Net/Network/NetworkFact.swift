@@ -12,34 +12,33 @@ enum NetworkFact: Hashable {
         let index: Int32
         let name: String
 
-        /// True if the interface is up, has carrier and is authenticated.
+        /// Up, with carrier, and authenticated.
         let isRunning: Bool
 
-        /// True for a bridge, for example of containers.
         let isBridge: Bool
     }
 
-    /// Address of this machine that is usable beyond its own link.
+    /// Address that is usable beyond its own link.
     struct Address: Hashable {
         let index: Int32
 
-        /// 4 or 16 octets in network byte order.
+        /// In network byte order.
         let octets: [UInt8]
     }
 
-    /// Default route of the main table.
+    /// Of the main table.
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 
-        /// Outgoing interfaces; several for a multipath route.
+        /// Several for a multipath route.
         let interfaces: [Int32]
 
-        /// 4 or 16 octets in network byte order; nil without a gateway or with several.
+        /// Nil without a gateway or with several.
         let gateway: [UInt8]?
 
         let metric: UInt32
 
-        /// Source address and other forms of next hops, which distinguish routes.
+        /// Source address and other forms of next hops.
         let details: [[UInt8]]
     }
 }
@@ -47,13 +46,11 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Parses `message`; returns nil if the message is not relevant.
+    /// Parses `message`; returns nil if it is not relevant.
     ///
-    /// Ignores other message types, loopback and link-local addresses (fe80::/10, 169.254.0.0/16),
-    /// IPv6 addresses before the end of duplicate address detection, and routes that are not
-    /// default routes, belong to other tables or reject packets.
-    ///
-    /// - Throws: `NetlinkError` if the message violates rtnetlink(7).
+    /// Ignores loopback and link-local addresses (fe80::/10, 169.254.0.0/16), IPv6 addresses before
+    /// the end of duplicate address detection, and routes that are not default routes, belong to
+    /// other tables or reject packets.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:

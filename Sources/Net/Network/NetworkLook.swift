@@ -2,22 +2,17 @@
 private import CLinux
 private import Glibc
 
-/// Query of the kernel's network state over rtnetlink(7).
-///
-/// It has about ten requests, takes a few hundred microseconds and never waits: the kernel replies
+/// Query of the network state over rtnetlink(7): ten requests, which the kernel answers
 /// synchronously.
 struct NetworkLook {
-    /// Creates a socket; returns -1 and sets `errno` on failure.
-    ///
-    /// Tests create it on a thread in another network namespace.
+    /// Returns -1 on failure; tests open sockets of another network namespace.
     var open: () -> Int32 = openRequests
 
-    /// Maximum octets of a reply.
     static let maximumReply = 4 << 20
 
-    /// Maximum octets of a reply with routes, of which a router may have a million.
+    /// Octets of a reply with routes, of which a router may have a million.
     ///
-    /// The default routes come first, because the kernel lists the shortest prefixes first.
+    /// The kernel lists the shortest prefixes first, so the default routes come first.
     static let maximumRoutes = 64 << 10
 
     @Sendable
@@ -26,8 +21,6 @@ struct NetworkLook {
     @Sendable
     static func openEvents() -> Int32 { linux_route_events() }
 
-    ///
-    /// - Throws: `SocketError` or `NetlinkError`.
     @ServiceLoop
     func state() throws -> NetworkState {
         var state = NetworkState()
@@ -51,7 +44,6 @@ struct NetworkLook {
         return state
     }
 
-    /// Sends a request and passes the facts in the reply to `note`.
     @ServiceLoop
     private func ask(
         _ type: Int,
@@ -60,7 +52,7 @@ struct NetworkLook {
         upTo limit: Int = maximumReply,
         _ note: (NetworkFact) -> Void
     ) throws {
-        // One socket per request: a socket with an unread reply accepts no request.
+        // A socket with an unread reply accepts no request.
         let socket = try OwnedDescriptor(open(), from: "netlink")
         let length = UInt32(NetlinkMessage.headerOctets + body.count)
         let head = Self.octets(length) + Self.octets(UInt16(type))
@@ -93,7 +85,7 @@ struct NetworkLook {
         throw NetlinkError.tooMuch
     }
 
-    /// True if the interface, table or family does not exist.
+    /// The interface, table or family does not exist.
     private static func meansNothing(_ code: Int32) -> Bool {
         [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
     }
@@ -105,7 +97,7 @@ struct NetworkLook {
 }
 
 extension NetlinkMessage {
-    /// The `errno` that ends a reply, 0 on success; nil if the message does not end it.
+    /// The `errno` that ends a reply, 0 on success.
     fileprivate var endCode: Int32? {
         get throws(NetlinkError) {
             switch Int(type) {

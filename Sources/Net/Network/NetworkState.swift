@@ -3,18 +3,16 @@ private import CLinux
 
 /// Addresses, default routes and interfaces of this machine at one moment.
 ///
-/// Equal ``ways`` and ``defaultRoutes`` mean the same network. The other properties only show
-/// whether a notification contains news.
+/// Equal ``ways`` and ``defaultRoutes`` mean the same network.
 struct NetworkState: Hashable, Sendable {
     /// Addresses usable beyond their own link.
     private(set) var addresses: Set<NetworkFact.Address> = []
 
     private(set) var defaultRoutes: Set<NetworkFact.DefaultRoute> = []
 
-    /// Interfaces with an address or a default route, by index.
+    /// Interfaces with an address or a default route.
     private(set) var links: [Int32: NetworkFact.Link] = [:]
 
-    /// Further addresses are ignored.
     static let maximumAddresses = 4096
 
     /// Addresses at which other machines can reach this machine.
@@ -52,12 +50,10 @@ extension NetworkState {
 // MARK: - Comparing
 
 extension NetworkState {
-    /// Returns true if the notification `message` differs from this state.
+    /// Returns true if a notification differs from this state.
     ///
-    /// Renewed address lifetimes, signal strength reports and interfaces of containers do not
-    /// differ, so they cause no query.
-    ///
-    /// - Throws: `NetlinkError`.
+    /// Renewed address lifetimes, signal strength and container interfaces do not differ, so they
+    /// cause no query.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
         let isEnd = [ROUTE_DELETED_LINK, ROUTE_DELETED_ADDRESS, ROUTE_DELETED_ROUTE]
             .contains(Int(message.type))
@@ -76,8 +72,7 @@ extension NetworkState {
 
     /// True if all usable addresses, or all default routes of a family, have gone since `old`.
     ///
-    /// New ones may follow: the kernel removes the old address before it adds another, and adds
-    /// routes last.
+    /// The kernel removes an old address before it adds another, and adds routes last.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }
         let families = Set(defaultRoutes.map(\.isIPv6))

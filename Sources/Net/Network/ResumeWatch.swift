@@ -4,11 +4,11 @@ private import Glibc
 
 /// Reports when the machine resumes from suspension.
 ///
-/// The kernel cancels a timer when the wall clock is set, as at every resume. Then CLOCK_BOOTTIME
-/// minus CLOCK_MONOTONIC is compared, which grows only during suspension.
+/// The kernel cancels a timer when the wall clock is set, as at every resume. CLOCK_BOOTTIME minus
+/// CLOCK_MONOTONIC grows only during suspension.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Shorter suspensions are not reported, because connections survive them.
+    /// Connections survive shorter suspensions.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor
@@ -19,15 +19,12 @@ package final class ResumeWatch {
     private var known: Duration
 
     /// Calls `handler` with the duration of each suspension, until released.
-    ///
-    /// - Throws: `SocketError.system`.
     package convenience init(
         _ handler: @escaping @ServiceLoop (Duration) -> Void
     ) throws(SocketError) {
         try self.init(timeAsleep: { Clock.timeAsleep }, handler)
     }
 
-    /// Watches a clock that returns the total suspension time since boot.
     init(
         timeAsleep: @escaping () -> Duration,
         _ handler: @escaping @ServiceLoop (Duration) -> Void

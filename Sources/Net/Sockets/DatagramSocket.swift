@@ -2,13 +2,13 @@
 private import CLinux
 private import Glibc
 
-/// Receiver of the datagrams and errors of a ``DatagramSocket``.
+/// Receiver of a ``DatagramSocket``.
 @ServiceLoop
 package protocol DatagramReceiving: AnyObject {
-    /// Called for each datagram, including empty ones; `octets` is valid during the call only.
+    /// Also called for empty datagrams; `octets` is valid during the call only.
     func received(_ octets: Span<UInt8>)
 
-    /// Called when the socket has failed; nothing follows.
+    /// The socket has failed; nothing follows.
     func failed(_ error: SocketError)
 }
 
@@ -25,8 +25,6 @@ package final class DatagramSocket {
     private weak var receiver: (any DatagramReceiving)?
 
     /// Opens a socket connected to `peer`; sends nothing.
-    ///
-    /// - Throws: `SocketError.system` with the call that failed.
     package init(
         connectedTo peer: SocketAddress,
         receiver: any DatagramReceiving
@@ -43,19 +41,16 @@ package final class DatagramSocket {
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
     }
 
-    /// Address of this end, chosen by the kernel; nil once closed.
+    /// Nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Queues one datagram for the end of the current iteration of the event loop.
+    /// Queues one datagram for the end of the iteration of the event loop.
     ///
     /// The receiver gets send errors, which may concern an earlier datagram.
-    ///
-    /// - Throws: `SocketError.closed`.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
-    /// Reports a failure to the receiver unless the socket was closed meanwhile.
     func fail(_ error: SocketError) {
         if descriptor != nil { receiver?.failed(error) }
     }
@@ -100,7 +95,6 @@ package final class DatagramSocket {
 @safe
 @ServiceLoop
 private enum ArrivalBuffers {
-    /// Maximum number of datagrams per system call.
     private static let count = 8
 
     /// Longest datagram in octets; the kernel commits only used pages.

@@ -19,7 +19,7 @@ final class Endpoint {
 
     private var watch: DescriptorWatch?
 
-    /// Directions with an edge since the last attempt for which no task waited.
+    /// Unconsumed edges since the last attempt.
     private var edges: Direction = []
 
     /// At most one waiting task per direction.
@@ -29,12 +29,11 @@ final class Endpoint {
     /// Receives every edge instead of the waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
-    /// Called once when the peer has closed the connection completely.
     private var whenGone: (@ServiceLoop () -> Void)?
 
     private var isGone = false
 
-    /// Takes over a non-blocking `descriptor`; `writes` is false for listeners, which never write.
+    /// Takes over a non-blocking descriptor; listeners never write.
     init(_ descriptor: consuming OwnedDescriptor, writes: Bool) throws(SocketError) {
         let raw = descriptor.raw
         self.descriptor = consume descriptor
@@ -50,14 +49,11 @@ final class Endpoint {
     isolated deinit { close() }
 
     /// Discards earlier edges; returns the descriptor for a system call that may fail with EAGAIN.
-    ///
-    /// - Throws: `SocketError.closed`.
     func attempt(_ direction: Direction) throws(SocketError) -> Int32 {
         edges.remove(direction)
         return try raw
     }
 
-    /// - Throws: `SocketError.closed`.
     var raw: Int32 {
         get throws(SocketError) {
             switch descriptor {
@@ -145,12 +141,10 @@ final class Endpoint {
     }
 }
 
-/// Edge of a connection.
+/// Events of a connection.
 package struct Readiness: Sendable {
-    /// Data has arrived.
     package let isReadable: Bool
 
-    /// The send buffer has free space again.
     package let isWritable: Bool
 
     /// The peer has shut down its sending side or closed the connection.
@@ -168,7 +162,7 @@ enum ReceiveBuffer {
         alignment: 16
     )
 
-    /// Receives at most `limit` octets; returns nil if none are pending, an empty array at the end.
+    /// Returns nil if no octets are pending, an empty array at the end of input.
     static func receive(
         from descriptor: Int32,
         upTo limit: Int

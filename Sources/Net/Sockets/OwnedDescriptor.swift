@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// File descriptor that is closed when its owner is released.
+/// File descriptor, closed with its owner.
 struct OwnedDescriptor: ~Copyable {
-    /// For system calls; must not be stored.
+    /// Must not be stored.
     let raw: Int32
 
-    /// Takes over the result of a system call; throws the error of `errno` if negative.
+    /// Takes over the result of a system call; throws `errno` if negative.
     init(_ raw: Int32, from call: String) throws(SocketError) {
         guard raw >= 0 else { throw .last(call) }
         self.raw = raw
@@ -14,7 +14,7 @@ struct OwnedDescriptor: ~Copyable {
 
     init(taking raw: Int32) { self.raw = raw }
 
-    /// Creates a non-blocking, close-on-exec socket, if necessary with a spare descriptor.
+    /// Creates a non-blocking socket, if necessary with a spare descriptor.
     static func socket(
         _ family: Int32,
         _ type: __socket_type
@@ -68,7 +68,7 @@ struct OwnedDescriptor: ~Copyable {
         }
     }
 
-    /// 0 if none; reading it clears it.
+    /// Reading clears it.
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -98,7 +98,7 @@ struct OwnedDescriptor: ~Copyable {
 }
 
 extension SocketAddress {
-    /// Creates the local address of any socket; nil if the family is not IP.
+    /// Nil if the family is not IP.
     init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.

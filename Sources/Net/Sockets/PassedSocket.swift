@@ -3,11 +3,11 @@ private import Glibc
 
 /// Socket that systemd has bound (systemd.socket(5)) and keeps open when this process ends.
 package struct PassedSocket: Sendable, Hashable {
+    /// Socket type.
     package enum Transport: Sendable, Hashable {
         case datagrams, streams
     }
 
-    /// Name of the socket in its unit.
     package let name: String
 
     package let address: SocketAddress
@@ -16,9 +16,7 @@ package struct PassedSocket: Sendable, Hashable {
     /// Owned by the listener that adopts it.
     let descriptor: Int32
 
-    /// Checks a socket from systemd.
-    ///
-    /// - Throws: `SocketError.unusable` unless it is a bound UDP or a listening TCP socket.
+    /// Throws `SocketError.unusable` unless the socket is a bound UDP or a listening TCP socket.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor
@@ -37,8 +35,7 @@ package struct PassedSocket: Sendable, Hashable {
         default:
             throw .unusable(name: name, why: "is neither UDP nor TCP")
         }
-        // A dual-stack socket reports IPv4 clients with mapped addresses, which match no access
-        // list.
+        // It reports IPv4 clients with mapped addresses, which match no access list.
         if address.isIPv6, address.isUnspecified,
             Self.option(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), of: descriptor) != 1
         {
@@ -59,8 +56,6 @@ package struct PassedSocket: Sendable, Hashable {
 
 extension ServiceManager {
     /// Returns the sockets of systemd; a second call returns none.
-    ///
-    /// - Throws: `SocketError.unusable`, or the errors of ``listenDescriptors()``.
     package static func sockets() throws(SocketError) -> [PassedSocket] {
         var sockets: [PassedSocket] = []
         for passed in try listenDescriptors() { sockets.append(try PassedSocket(passed)) }

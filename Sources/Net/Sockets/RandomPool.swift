@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Random numbers of the kernel, 32 per system call.
-///
-/// Used numbers are erased, so disclosed memory does not reveal query IDs in use.
+/// Random numbers of the kernel; used ones are erased, so memory reveals no query ID in use.
 package struct RandomPool: RandomNumberGenerator, Sendable {
     /// getentropy(3) returns at most 256 octets.
     private static let count = 32
@@ -11,6 +9,7 @@ package struct RandomPool: RandomNumberGenerator, Sendable {
     private var numbers = [UInt64](repeating: 0, count: RandomPool.count)
     private var left = 0
 
+    /// Creates an empty pool.
     package init() {}
 
     package mutating func next() -> UInt64 {

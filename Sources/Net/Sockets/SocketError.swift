@@ -7,7 +7,7 @@ package enum SocketError: Error, Hashable {
 
     case cancelled
 
-    /// This process closed the socket, possibly during a wait.
+    /// Closed by this process, possibly during a wait.
     case closed
 
     /// The TLS stream is corrupt.
@@ -25,6 +25,7 @@ package enum SocketError: Error, Hashable {
 
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
+    /// True if the address is already in use.
     package var isAddressInUse: Bool {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
@@ -37,6 +38,7 @@ package enum SocketError: Error, Hashable {
         }
     }
 
+    /// True if this process lacks the permission.
     package var isForbidden: Bool {
         switch self {
         case .system(_, EACCES), .system(_, EPERM): true
@@ -44,7 +46,7 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if the process or the machine lacks descriptors or memory.
+    /// True without descriptors or memory.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return false }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)

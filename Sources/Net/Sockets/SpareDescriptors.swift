@@ -4,13 +4,10 @@ private import Glibc
 private import Locks
 
 /// Reserve of descriptors for upstream queries when clients and files use all others.
-///
-/// The next descriptor that is closed refills the reserve.
 package enum SpareDescriptors {
     /// Size; many queries can share one socket.
     package static let count = 16
 
-    /// `wanted` is 0 before `keep`.
     private struct Stock {
         var wanted = 0
         var kept: [Int32] = []
@@ -25,14 +22,11 @@ package enum SpareDescriptors {
     }
 
     /// Calls `call`, which opens a descriptor; on EMFILE releases a spare one and calls it again.
-    ///
-    /// Preserves `errno`.
     static func open(_ call: () -> Int32) -> Int32 {
         let first = call()
         return first < 0 && errno == EMFILE && giveUp() ? call() : first
     }
 
-    /// Returns false if no reserved descriptor is left.
     private static func giveUp() -> Bool {
         stock.withLock { stock in
             guard let last = stock.kept.popLast() else { return false }
@@ -41,7 +35,7 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Refills the reserve as far as possible; every closed `OwnedDescriptor` calls it.
+    /// Refills the reserve; every closed `OwnedDescriptor` calls it.
     static func refill() {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {

@@ -2,9 +2,7 @@
 private import CLinux
 private import Glibc
 
-/// TCP or Unix stream connection, opened by this process or accepted.
-///
-/// One task may read while another writes.
+/// TCP or Unix stream connection; one task may read while another writes.
 @ServiceLoop
 package final class StreamConnection {
     /// Peer of a Unix socket when it connected (SO_PEERCRED).
@@ -22,7 +20,7 @@ package final class StreamConnection {
 
     // MARK: - Making
 
-    /// Connects over TCP with Nagle's algorithm disabled.
+    /// Connects over TCP without Nagle's algorithm.
     package static func connect(
         to peer: SocketAddress,
         deadline: Instant?
@@ -35,9 +33,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Connects to a Unix socket.
-    ///
-    /// - Throws: `SocketError.system` with EAGAIN if the listener's backlog is full.
+    /// Connects to a Unix socket; throws EAGAIN if the backlog is full.
     package static func connect(
         unixPath path: String,
         deadline: Instant?
@@ -48,7 +44,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Waits for the end of a connect(2) that returned `error`, an `errno` or 0.
+    /// Waits for the end of a connect(2) that returned `error`.
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
@@ -61,7 +57,6 @@ package final class StreamConnection {
         guard error != 0 else { return connection }
         do throws(SocketError) {
             // Registering the watch causes an edge, possibly before the peer has answered.
-            // Therefore only an existing peer ends the loop.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError
@@ -82,6 +77,7 @@ package final class StreamConnection {
     /// Nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
+    /// Peer of a Unix socket.
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
@@ -92,13 +88,13 @@ package final class StreamConnection {
         }
     }
 
-    /// Consecutive reads without waiting; at `longestRow` the task yields.
+    /// Consecutive reads without waiting, until the task yields.
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Waits for data and returns 1 to `limit` octets, at most 65,535; empty at the end of input.
+    /// Returns 1 to `limit` octets, at most 65,535; empty at the end of input.
     ///
-    /// A series of reads that never wait checks the deadline at every sixteenth read.
+    /// Without waiting, the deadline is checked at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -138,26 +134,23 @@ package final class StreamConnection {
         }
     }
 
-    /// Shuts down the sending side; reading continues.
+    /// Shuts down the sending side.
     package func shutdownWrite() throws(SocketError) {
         guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }
     }
 
     // MARK: - Without waiting
 
-    /// Sets an observer of all edges, for code that never waits.
-    ///
-    /// Earlier edges and unread data are not reported, so the caller must first try to read.
+    /// Sets an observer of later edges; the caller must then try to read once.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }
 
-    /// Receives at most `limit` pending octets into `buffer` at `start`.
+    /// Receives at most `limit` octets into `buffer`: 0 at the end of input, nil if none are
+    /// pending.
     ///
-    /// Fewer octets than `limit` mean that the kernel's buffer is empty and new data causes an
-    /// edge. But the end of input may already have been reported; only another call detects it.
-    ///
-    /// - Returns: the number of octets, 0 at the end of input; nil if none are pending.
+    /// Fewer octets mean that new data causes an edge. But the end of input may already have been
+    /// reported; only another call detects it.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -176,7 +169,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Sends as many octets as the kernel accepts and returns their number.
+    /// Sends as many octets as the kernel accepts; returns their number.
     package func attemptWrite(
         _ octets: [UInt8],
         _ range: Range<Int>
@@ -210,7 +203,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Not isolated for the same reason as `receive`.
+    /// As for `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],
@@ -227,7 +220,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls `act` once, possibly immediately, when the peer has closed both directions.
+    /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
     /// Closes the connection; waiting tasks get `SocketError.closed`.

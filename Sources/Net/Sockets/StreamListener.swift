@@ -2,36 +2,32 @@
 private import CLinux
 import Glibc
 
-/// A listening TCP or Unix socket.
+/// Listening TCP or Unix socket.
 @ServiceLoop
 package final class StreamListener {
-    /// Backlog in connections; net.core.somaxconn may reduce it.
+    /// In connections; net.core.somaxconn may reduce it.
     static let backlog: Int32 = 1024
 
-    /// Pause of `accept` without descriptors or memory.
     static let pause: Duration = .milliseconds(100)
 
-    /// Consecutive accepts before `accept` yields.
     static let row = 16
 
-    /// Octets of the kernel's buffers per accepted TCP connection; Linux doubles both.
+    /// Octets per accepted TCP connection; Linux doubles both.
     ///
-    /// Otherwise they grow to several MiB (tcp(7)), which count in the service's control group.
+    /// Otherwise the buffers grow to several MiB (tcp(7)) in the service's control group.
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
     private var inRow = 0
 
-    /// Called with the error at each pause of `accept`; connections stay in the backlog.
+    /// Called at each pause of `accept`; connections stay in the backlog.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
     private let endpoint: Endpoint
 
-    /// Socket file to remove on close, and its identity.
+    /// Socket file to remove on close.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// Listens at `address`; for port 0 the kernel chooses the port.
-    ///
-    /// An IPv6 listener accepts IPv6 only (IPV6_V6ONLY), so both families can use one port.
+    /// Listens at `address`; IPv6 only (IPV6_V6ONLY) for IPv6, so both families can use one port.
     package init(binding address: SocketAddress) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
@@ -47,15 +43,12 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Listens at a path of the file system.
+    /// Listens at a path; clients need write permission in `mode`.
     ///
     /// Replaces the socket file of an ended process, but neither the socket of a running process
-    /// nor another file. Sets mode and group before a client can connect. Follows no link, because
-    /// the owner of the directory may replace the socket file by a link.
+    /// nor another file. Sets mode and group before a client can connect. Follows no link, which
+    /// the owner of the directory could create.
     ///
-    /// - Parameters:
-    ///   - mode: write permission allows clients to connect.
-    ///   - group: the file's group; nil leaves it unchanged.
     /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
@@ -99,9 +92,7 @@ package final class StreamListener {
     /// Nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Waits for the next connection; skips those that have already ended.
-    ///
-    /// Without a free descriptor or memory, calls ``onPause``, waits and tries again.
+    /// Waits for the next connection; calls ``onPause`` and retries later without descriptors.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -112,7 +103,7 @@ package final class StreamListener {
             if raw >= 0 {
                 inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
-                // Fails on a Unix socket, which has no Nagle's algorithm.
+                // Fails on a Unix socket.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
                 return try StreamConnection(descriptor)
             }
@@ -127,13 +118,13 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // EINTR, ECONNABORTED, EPROTO, and errors of a failed connection (accept(2)).
+                // EINTR, ECONNABORTED, EPROTO, or a connection that has failed (accept(2)).
                 continue
             }
         }
     }
 
-    /// Stops listening; a task that waits in ``accept()`` gets `SocketError.closed`.
+    /// Stops listening; ``accept()`` throws `SocketError.closed`.
     package func close() {
         endpoint.close()
         guard let file, let now = Self.status(of: file.path),
@@ -145,9 +136,7 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Sets mode and group of a socket file of this process.
-    ///
-    /// - Throws: `SocketError.system` with EPERM for a link, or a file that is not its own socket.
+    /// Throws EPERM for a link, or a file that is not this process's socket.
     static func setAccess(
         of path: String,
         mode: UInt32,
@@ -160,7 +149,7 @@ package final class StreamListener {
     }
 
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Removed since `bind` failed; the next `bind` reports the current state.
+        // Removed meanwhile; the next `bind` reports the current state.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -169,7 +158,6 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Returns the status without following a link; nil if there is no file.
     private static func status(of path: String) -> stat? {
         var status = stat()
         // SAFETY: the path is a text that ends with NUL; one `stat` is written.

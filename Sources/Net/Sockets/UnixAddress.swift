@@ -8,9 +8,7 @@ struct UnixAddress {
     /// Maximum octets, without the terminating NUL.
     static let maximumOctets = 107
 
-    /// Throws `SocketError.pathTooLong`, also for an empty path or a path with NUL.
-    ///
-    /// The kernel would interpret such a path as another address.
+    /// Throws `SocketError.pathTooLong`, also if the path is empty or has NUL.
     init(_ path: String) throws(SocketError) {
         guard (1...Self.maximumOctets).contains(path.utf8.count), !path.utf8.contains(0) else {
             throw .pathTooLong(path)

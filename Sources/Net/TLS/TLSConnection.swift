@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// TCP connection with TLS; see ``TLSClient``.
+/// TCP connection with TLS.
 @ServiceLoop
 package final class TLSConnection: OctetStream {
     private let stream: StreamConnection
     private let engine: TLSEngine
 
-    /// Called once with a resumable session.
+    /// Called once.
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
-    /// True while a task writes the engine's output.
     private var isFlushing = false
 
-    /// Octets received since the last data, such as tickets and key updates.
+    /// Since the last data; tickets and key updates, for example.
     private var octetsWithoutData = 0
 
-    /// Maximum, twice a record (RFC 8446 §5.2): a server must not occupy the loop with key updates.
+    /// Twice a record (RFC 8446 §5.2): a server must not occupy the loop with key updates.
     private static let controlLimit = 32 << 10
 
-    /// Octets per read from the peer; their records are processed without a pause.
+    /// The records of one read are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Reads since the task yielded, which it does at `longestRow`.
+    /// Reads since the task yielded.
     ///
-    /// A peer can send records of one octet each; many reads without a pause would block the loop.
+    /// Many reads of records of one octet, without a pause, would block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Takes over a connection before the TLS handshake.
     init(
         _ stream: StreamConnection,
         _ engine: TLSEngine,
@@ -40,6 +38,7 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Facts
 
+    /// True if the handshake resumed a session.
     package var isResumed: Bool { engine.isResumed }
 
     /// Such as `TLSv1.3`.
@@ -47,7 +46,7 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Talking
 
-    /// Performs the handshake and authenticates the peer.
+    /// Authenticates the peer.
     func handshake(deadline: Instant?) async throws(TLSError) {
         while true {
             let step = engine.handshake()
@@ -80,7 +79,7 @@ package final class TLSConnection: OctetStream {
         }
         while true {
             let step = engine.read(upTo: limit)
-            // The peer may have requested a key update, which needs a reply.
+            // A key update of the peer needs a reply.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
@@ -121,13 +120,13 @@ package final class TLSConnection: OctetStream {
         if !isFlushing {
             engine.sendCloseNotify()
             let farewell = engine.give()
-            // Failure is ignored: the peer may have closed the connection.
+            // The peer may have closed the connection.
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
     }
 
-    /// Reads from the peer into the engine; returns false at the end of the stream.
+    /// Returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }
@@ -136,9 +135,7 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the engine's output to the peer.
-    ///
-    /// If another task is writing, that task also writes this output, so records stay in order.
+    /// Writes the engine's output; a task that is already writing writes this output, in order.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

@@ -2,9 +2,7 @@
 internal import COpenSSL
 private import Glibc
 
-/// Client side of a TLS connection that reads from and writes to memory.
-///
-/// ``TLSConnection`` moves the octets between the engine and the network.
+/// Client side of a TLS connection on memory buffers, which ``TLSConnection`` fills and sends.
 // SAFETY: the connection is made in `init` and freed once, in `deinit`, with both its buffers; it
 // is used on the loop only.
 @safe
@@ -12,22 +10,18 @@ private import Glibc
 final class TLSEngine {
     enum Step<Value> {
         case done(Value)
-        /// More input from the peer is needed.
         case wantsInput
-        /// The peer has closed the TLS connection.
         case ended
-        /// The connection failed permanently.
         case failed(String)
     }
 
-    /// Maximum octets per read: the size of a TLS record.
+    /// Size of a TLS record.
     private static let chunk = 16_384
 
     private let connection: OpaquePointer
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// Creates a connection to a server that needs a certificate for `name`.
     init(context: OpaquePointer, name: String, session: TLSClient.Session?) throws(TLSError) {
         guard let made = unsafe SSL_new(context) else {
             throw .setup(OpenSSLErrors.take() ?? "out of memory")
@@ -37,7 +31,7 @@ final class TLSEngine {
         unsafe connection = made
         unsafe self.input = input
         unsafe self.output = output
-        // `SSL_set_bio` takes ownership of both buffers.
+        // Takes ownership of both buffers.
         unsafe SSL_set_bio(connection, input, output)
         unsafe SSL_set_connect_state(connection)
         if let session { unsafe SSL_set_session(connection, session.raw) }
@@ -50,7 +44,7 @@ final class TLSEngine {
         unsafe SSL_free(connection)
     }
 
-    /// Sets `name` for certificate verification and server name indication.
+    /// Sets `name` for verification and server name indication.
     private func expect(_ name: String) throws(TLSError) {
         var address = [UInt8](repeating: 0, count: 16)
         // SAFETY: 16 octets hold an address of either family.
@@ -104,7 +98,6 @@ extension TLSEngine {
         return status > 0 ? .done(octets) : outcome(of: status)
     }
 
-    /// Encrypts all of `octets`, after the handshake.
     func write(_ octets: [UInt8]) -> Step<Void> {
         precondition(!octets.isEmpty, "an empty write")
         OpenSSLErrors.clear()
@@ -113,7 +106,6 @@ extension TLSEngine {
         return status > 0 ? .done(()) : outcome(of: status)
     }
 
-    /// Queues a close_notify alert.
     func sendCloseNotify() {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
@@ -140,7 +132,6 @@ extension TLSEngine {
         precondition(count == octets.count, "OpenSSL is out of memory")
     }
 
-    /// Removes and returns the octets to send to the peer.
     func give() -> [UInt8] {
         let waiting = unsafe BIO_ctrl_pending(output)
         guard waiting > 0 else { return [] }
@@ -155,7 +146,6 @@ extension TLSEngine {
 // MARK: - Facts
 
 extension TLSEngine {
-    /// Certificate verification error.
     var complaint: String? {
         let result = unsafe SSL_get_verify_result(connection)
         guard result != Int(X509_V_OK) else { return nil }

@@ -8,10 +8,9 @@ package enum TLSError: Error, Hashable {
 
     case socket(SocketError)
 
-    /// The peer's certificate was rejected, with OpenSSL's reason.
     case untrusted(String)
 
-    /// The handshake failed, for example because the peer does not use TLS.
+    /// For example because the peer does not use TLS.
     case handshake(String)
 }
 
@@ -28,10 +27,10 @@ extension TLSError: CustomStringConvertible {
 
 /// OpenSSL's error queue of the calling thread.
 enum OpenSSLErrors {
-    /// Required before calls that report errors through the queue.
+    /// Required before calls that report errors.
     static func clear() { ERR_clear_error() }
 
-    /// Returns the latest error, if there is one, and clears the queue.
+    /// Returns the latest error and clears the queue.
     static func take() -> String? {
         let code = ERR_peek_last_error()
         ERR_clear_error()

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cache of parsed trusted certificates, one ``TrustStore`` per source.
+/// Cache of trusted certificates by source.
 ///
-/// A worker thread parses changed files again; connections that start meanwhile use the previous
-/// certificates.
+/// A worker thread parses changed files; meanwhile connections use the previous certificates.
 @ServiceLoop
 package final class TrustStores {
     package static let shared = TrustStores()
 
     /// Event for the log.
     package enum Notice: Sendable {
-        /// Changed files were loaded.
         case reloaded(source: String)
 
-        /// Changed files cannot be used; the previous certificates remain in force.
+        /// The previous certificates remain in force.
         case failed(source: String, TLSError)
     }
 
@@ -30,10 +28,9 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Minimum interval between two checks of a source's files.
+    /// Between two checks of a source's files.
     private static let checkInterval: Duration = .seconds(1)
 
-    /// The system's certificates at first use.
     private nonisolated static let system = Result { () throws(TLSError) in
         let version = TrustSource.system.version
         return (store: try TrustStore(.system), version: version)
@@ -41,12 +38,10 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates in advance, on a worker thread: 20 ms.
+    /// Parses the system's certificates: 20 ms, on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
-    /// Returns the certificates of `source`.
-    ///
-    /// - Throws: `TLSError.setup` if they were never readable.
+    /// Throws if the certificates were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
         guard let entry = entries[source] else {
