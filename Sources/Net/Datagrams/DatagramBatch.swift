@@ -11,7 +11,7 @@ internal import Synchronization
 // call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// 64 gave no more throughput.
+    /// A capacity of 64 gave no more throughput.
     package static let capacity = 32
 
     /// Longest reply over UDP; a longer query is truncated and then rejected.

@@ -18,7 +18,7 @@ package final class DatagramListener: Sendable {
     /// Successful recvmmsg calls of all workers.
     package let batches = Atomic<UInt64>(0)
 
-    /// True if another process, such as systemd, keeps the socket, which must stay unchanged.
+    /// True if another process, such as systemd, keeps the socket: its state must not change.
     package let isAdopted: Bool
 
     /// For a burst of 10,000 queries; the default of 208 KiB overflows at 277.
@@ -40,7 +40,7 @@ package final class DatagramListener: Sendable {
         self.address = owned.localAddress ?? address
     }
 
-    /// Takes over a socket of systemd, on which several workers may wait.
+    /// Takes over a socket from systemd, on which several workers may wait.
     package init(adopting socket: PassedSocket) throws(SocketError) {
         owned = OwnedDescriptor(taking: socket.descriptor)
         address = socket.address
@@ -58,8 +58,8 @@ package final class DatagramListener: Sendable {
 
     /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
     ///
-    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. It would make an adopted socket
-    /// useless for the next process; `WorkerThread.joinInterrupting` wakes its readers.
+    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. This would make an adopted
+    /// socket useless for the next process; `WorkerThread.joinInterrupting` wakes its readers.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }

@@ -5,7 +5,7 @@ package import Glibc
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// It may point to a file of another user.
+    /// The link may point to a file of another user.
     case symbolicLink(String)
 
     /// The file is a directory, a device or a pipe.

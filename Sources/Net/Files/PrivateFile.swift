@@ -48,7 +48,7 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the contents by the chunks of `next`; returns their octets.
+    /// Replaces the contents by the chunks of `next`; returns their size in octets.
     ///
     /// After an error the old file remains, except if only the sync of the directory failed.
     package func replace(
@@ -129,7 +129,7 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // Such a file has no writer of this program.
+        // Fails for a link or an unreadable file, which has no writer of this program.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -160,8 +160,8 @@ extension ConnectionPool {
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // Over HTTP/1.1 libcurl has closed the socket, so the port is compared. Shut down before
-        // completing: the handler may open a socket with the same descriptor.
+        // Over HTTP/1.1 libcurl has already closed the socket, so the port is compared. Shut down
+        // before completing: the handler may open a socket with the same descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }

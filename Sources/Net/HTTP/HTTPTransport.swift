@@ -60,7 +60,7 @@ package struct HTTPRequest: Sendable, Hashable {
     /// The proxy opens a tunnel, unless the URL has no TLS and its host is the address `server`.
     package var proxy: SocketAddress?
 
-    /// Opens a new connection, because an open one may be dead.
+    /// True to open a new connection, because an open one may be dead.
     package var wantsFreshConnection = false
 
     package var wantsTimes = false

@@ -31,7 +31,7 @@ package final class FlightRecorder: Sendable {
 
     deinit { unsafe recorder_free(ring) }
 
-    /// Records a line over the oldest one.
+    /// Records a line, if full in place of the oldest one.
     package func note(_ line: String, isShown: Bool) {
         var line = line
         lock.withLock { _ in

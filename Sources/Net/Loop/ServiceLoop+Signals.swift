@@ -5,8 +5,8 @@ private import Glibc
 extension ServiceLoop {
     /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// Call it before any other thread exists: a thread that does not block a signal gets it, and
-    /// the default action ends the process.
+    /// Call it before any other thread exists: any thread that does not block a signal may get the
+    /// signal, and the default action ends the process.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the set is initialised by the first call.

@@ -45,8 +45,8 @@ extension ServiceLoop {
 extension ServiceLoop {
     /// Starts a task that runs, and resumes, on the loop's thread.
     ///
-    /// It resumes after one iteration, 1 us. `Task { @ServiceLoop in … }` needs two thread changes,
-    /// 20 us (Swift 6.3). Child tasks inherit the preference.
+    /// The task resumes after one iteration, 1 us. `Task { @ServiceLoop in … }` needs two thread
+    /// changes, 20 us (Swift 6.3). Child tasks inherit the preference.
     @discardableResult
     package static func task<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async -> Success

@@ -23,7 +23,7 @@ package enum ServiceManager {
     /// Sets the status text of `systemctl status`.
     package static func status(_ text: String) { notify("STATUS=\(oneLine(text))") }
 
-    /// Ended by ``ready(status:)``.
+    /// Reports the start of a reload, which ``ready(status:)`` ends.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }

@@ -26,7 +26,7 @@ enum NetworkFact: Hashable {
         let octets: [UInt8]
     }
 
-    /// Of the main table.
+    /// Default route of the main table.
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 

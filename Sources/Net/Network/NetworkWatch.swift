@@ -78,7 +78,7 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // After the notification socket, so no change is missed.
+        // The notification socket already exists, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil

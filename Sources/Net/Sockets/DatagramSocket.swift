@@ -44,7 +44,7 @@ package final class DatagramSocket {
     /// Nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Queues one datagram for the end of the iteration of the event loop.
+    /// Queues one datagram until the end of the event loop's iteration.
     ///
     /// The receiver gets send errors, which may concern an earlier datagram.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
@@ -91,7 +91,7 @@ package final class DatagramSocket {
 
 /// Receive buffers of all sockets; the service loop is the only user.
 // SAFETY: all blocks have `count` elements, are allocated once and never freed, and are used on the
-// service loop only. No two calls use them at the same time, because a receiver does not receive.
+// service loop only. Two uses never overlap, because a ``DatagramReceiving`` never calls `receive`.
 @safe
 @ServiceLoop
 private enum ArrivalBuffers {

@@ -35,7 +35,8 @@ package struct PassedSocket: Sendable, Hashable {
         default:
             throw .unusable(name: name, why: "is neither UDP nor TCP")
         }
-        // It reports IPv4 clients with mapped addresses, which match no access list.
+        // A dual-stack socket reports IPv4 clients with mapped addresses, which match no access
+        // list.
         if address.isIPv6, address.isUnspecified,
             Self.option(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), of: descriptor) != 1
         {
@@ -55,7 +56,7 @@ package struct PassedSocket: Sendable, Hashable {
 }
 
 extension ServiceManager {
-    /// Returns the sockets of systemd; a second call returns none.
+    /// Returns the sockets from systemd; a second call returns none.
     package static func sockets() throws(SocketError) -> [PassedSocket] {
         var sockets: [PassedSocket] = []
         for passed in try listenDescriptors() { sockets.append(try PassedSocket(passed)) }

@@ -46,7 +46,7 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True without descriptors or memory.
+    /// True if descriptors or memory are exhausted.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return false }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)

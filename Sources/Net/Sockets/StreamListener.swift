@@ -46,8 +46,8 @@ package final class StreamListener {
     /// Listens at a path; clients need write permission in `mode`.
     ///
     /// Replaces the socket file of an ended process, but neither the socket of a running process
-    /// nor another file. Sets mode and group before a client can connect. Follows no link, which
-    /// the owner of the directory could create.
+    /// nor another file. Sets mode and group before a client can connect. Follows no link, because
+    /// the owner of the directory could create one.
     ///
     /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
@@ -71,7 +71,7 @@ package final class StreamListener {
         }
     }
 
-    /// Takes over a listening socket of systemd.
+    /// Takes over a listening socket from systemd.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
@@ -82,7 +82,7 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Takes over a checked socket of systemd.
+    /// Takes over a checked socket from systemd.
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
         try self.init(adopting: socket.descriptor)
     }
@@ -92,7 +92,9 @@ package final class StreamListener {
     /// Nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Waits for the next connection; calls ``onPause`` and retries later without descriptors.
+    /// Waits for the next connection.
+    ///
+    /// Without a free descriptor, calls ``onPause``, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0

@@ -61,7 +61,7 @@ enum TrustSource: Hashable, Sendable {
         if let file = environment("SSL_CERT_FILE") { return file }
         // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
-        // Only Debian's package openssl installs the built-in path.
+        // On Debian, only the package openssl installs the built-in path.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
             .first { FileVersion($0) != nil }
     }()
