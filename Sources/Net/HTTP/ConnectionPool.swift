@@ -168,7 +168,7 @@ extension ConnectionPool {
         transfer.end(.failure(.timedOut(reused: isReusing)))
     }
 
-    static let overload = HTTPError.broken("the server sends data without end that is no reply")
+    static let overload = HTTPError.broken("the server sends endless data that belongs to no reply")
 
     func abandonAll(_ error: HTTPError) {
         for transfer in transfers.values { abandon(transfer, error) }
