@@ -13,7 +13,6 @@ internal import Glibc
 final class DatagramQueue: TurnBatch {
     static let shared = DatagramQueue()
 
-    /// A full queue is flushed.
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
@@ -29,7 +28,6 @@ final class DatagramQueue: TurnBatch {
     private var descriptors: [Int32] = []
     private var octets = 0
 
-    /// Not reported yet.
     private var failures: [(socket: DatagramSocket, error: SocketError)] = []
 
     private let buffer = UnsafeMutableRawPointer.allocate(
@@ -81,7 +79,6 @@ final class DatagramQueue: TurnBatch {
         append(.listener(listener), listener.descriptor)
     }
 
-    /// A full queue is sent first.
     private func reserve(_ datagram: [UInt8]) -> Int {
         precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
         // Reports no failure: the receiver could queue datagrams before this one has its slot.
@@ -125,7 +122,6 @@ final class DatagramQueue: TurnBatch {
     }
 
     private func transmit() {
-        // Keeps the descriptors open.
         let held = senders
         for slot in held.indices {
             switch senders[slot] {

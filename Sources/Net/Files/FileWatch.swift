@@ -119,7 +119,6 @@ package final class FileWatch {
         return event.name.isEmpty || event.name == directory.name
     }
 
-    /// Layout of inotify(7).
     private struct Event {
         let watch: Int32
         let mask: UInt32
@@ -127,7 +126,6 @@ package final class FileWatch {
         /// Empty for the watched object itself.
         let name: String
 
-        /// Removes the first event from `octets`.
         init?(_ octets: inout ArraySlice<UInt8>) {
             func number(_ offset: Int) -> UInt32 {
                 octets.dropFirst(offset).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }

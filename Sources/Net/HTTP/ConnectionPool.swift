@@ -18,7 +18,6 @@ final class ConnectionPool {
     /// libcurl still closes sockets while the pool is being freed.
     private let sockets = WatchedSockets()
 
-    /// libcurl's timeout.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
     /// Instant at which a throttled provider is read again.
@@ -30,7 +29,6 @@ final class ConnectionPool {
     /// True after an exhausted ``LoopBudget``; the connections are not used again.
     private(set) var isAbandoned = false
 
-    /// Number of calls of libcurl.
     private var turns = 0
 
     /// One timer for all deadlines, because nearly every transfer ends before its deadline.
@@ -255,7 +253,6 @@ extension ConnectionPool {
 
     /// Calls libcurl for a descriptor or its timeout, and completes the ended transfers.
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
-        // `resume` will call libcurl instead.
         if let instant = meter.resumption { return suspend(until: instant) }
         var flags: Int32 = 0
         if !events.isDisjoint(with: [.readable, .hangUp]) { flags |= CURL_CSELECT_IN }

@@ -94,7 +94,6 @@ extension EasyHandle {
         if let proxy = request.proxy {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
-            // Omits the proxy's response to CONNECT from the reply.
             try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
             // Otherwise libcurl would use http_proxy and similar variables.
@@ -111,7 +110,6 @@ extension EasyHandle {
         return hosts.contains { request.url.hasPrefix("http://\($0)/") }
     }
 
-    /// Requires a valid chain and name, and TLS 1.2 or later.
     private func setTLS(_ request: HTTPRequest) throws(HTTPError) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)

@@ -16,7 +16,6 @@ final class EasyHandle {
 
     let received: ReceivedReply
 
-    /// Nil for requests without TLS.
     let trusted: TrustStore?
 
     /// Nil if configured for one request only.
@@ -75,7 +74,6 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the missing options for `request`.
     func prepare(
         _ request: HTTPRequest,
         _ wanted: Kind?,

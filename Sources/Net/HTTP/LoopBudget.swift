@@ -98,7 +98,6 @@ final class LoopMeter {
 
     private var inFlight = 0
 
-    /// The current call must stop reading.
     private var isStopped = false
 
     var isExhausted: Bool {
@@ -106,7 +105,6 @@ final class LoopMeter {
         return budget.isExhausted
     }
 
-    /// Instant at which the sockets are read again.
     var resumption: Instant? {
         budget.update(to: Clock.now)
         return budget.isThrottled ? budget.resumption : nil

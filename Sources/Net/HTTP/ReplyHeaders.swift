@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Header fields that the daemon uses, and the size of all header lines.
 struct ReplyHeaders {
     /// Octets of all lines, interim replies and trailers, and of libcurl's memory for them.
     private(set) var octets = 0
@@ -41,7 +40,6 @@ struct ReplyHeaders {
         }
     }
 
-    /// True if `line` begins with the lower-case `start`, in any case.
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in

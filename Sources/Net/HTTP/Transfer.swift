@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// HTTP request in flight and its completion handler.
 @ServiceLoop
 final class Transfer: RequestHandle {
     typealias Completion = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void

@@ -48,7 +48,6 @@ package final class LoopExecutor: SerialExecutor {
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var batches: [any TurnBatch] = []
 
-    /// Maximum number of sources per iteration.
     private static let sourcesPerTurn = 16
 
     private let alarm: Int32
@@ -158,7 +157,6 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// Makes the current or the next poll return.
     private func signal() {
         // Fails only after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)

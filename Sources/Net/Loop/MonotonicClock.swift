@@ -20,7 +20,6 @@ package enum Clock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Time of suspension since boot.
     static var timeAsleep: Duration {
         let monotonic = read(CLOCK_MONOTONIC)
         let boottime = read(CLOCK_BOOTTIME)

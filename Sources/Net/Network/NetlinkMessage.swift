@@ -66,7 +66,6 @@ struct NetlinkAttribute: Equatable {
         return attributes
     }
 
-    /// Value as text, up to the first NUL.
     var text: String { String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
 }
 

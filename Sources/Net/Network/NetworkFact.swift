@@ -2,7 +2,6 @@
 private import CLinux
 private import Glibc
 
-/// Relevant content of one rtnetlink message.
 enum NetworkFact: Hashable {
     case link(Link)
     case address(Address)
@@ -68,7 +67,6 @@ extension NetworkFact {
 }
 
 extension NetworkFact.Link {
-    /// Parses a `struct ifinfomsg`.
     fileprivate init(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         index = try body.number(at: 4)
         let flags: UInt32 = try body.number(at: 8)
@@ -92,7 +90,6 @@ extension NetworkFact.Link {
 }
 
 extension NetworkFact.Address {
-    /// Parses a `struct ifaddrmsg`.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         var flags = UInt32(try body.number(at: 2) as UInt8)
@@ -131,7 +128,6 @@ extension NetworkFact.Address {
 extension NetworkFact.DefaultRoute {
     private static let hopOctets = 8
 
-    /// Parses a `struct rtmsg`.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         let length: UInt8 = try body.number(at: 1)

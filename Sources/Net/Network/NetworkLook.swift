@@ -85,7 +85,6 @@ struct NetworkLook {
         throw NetlinkError.tooMuch
     }
 
-    /// The interface, table or family does not exist.
     private static func meansNothing(_ code: Int32) -> Bool {
         [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
     }

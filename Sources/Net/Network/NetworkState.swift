@@ -5,12 +5,10 @@ private import CLinux
 ///
 /// Equal ``ways`` and ``defaultRoutes`` mean the same network.
 struct NetworkState: Hashable, Sendable {
-    /// Addresses usable beyond their own link.
     private(set) var addresses: Set<NetworkFact.Address> = []
 
     private(set) var defaultRoutes: Set<NetworkFact.DefaultRoute> = []
 
-    /// Interfaces with an address or a default route.
     private(set) var links: [Int32: NetworkFact.Link] = [:]
 
     static let maximumAddresses = 4096
@@ -79,7 +77,6 @@ extension NetworkState {
         return !families.isSuperset(of: old.defaultRoutes.map(\.isIPv6))
     }
 
-    /// Returns the differences as texts.
     func changes(since old: NetworkState) -> [String] {
         func texts(_ state: NetworkState, but other: NetworkState) -> [String] {
             let addresses = state.ways.subtracting(other.ways).map(state.text)

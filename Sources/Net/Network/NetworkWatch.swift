@@ -29,10 +29,8 @@ package final class NetworkWatch {
     package static let settling: Duration = .milliseconds(200)
     package static let longestSettling: Duration = .seconds(5)
 
-    /// Datagrams per iteration of the event loop.
     private static let burst = 64
 
-    /// Period in which the handler is not called.
     private struct Wait {
         let timer: LoopTimer
 

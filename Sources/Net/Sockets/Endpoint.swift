@@ -22,7 +22,6 @@ final class Endpoint {
     /// Unconsumed edges since the last attempt.
     private var edges: Direction = []
 
-    /// At most one waiting task per direction.
     private var reader: Waiter?
     private var writer: Waiter?
 
@@ -135,7 +134,6 @@ final class Endpoint {
         completion?()
     }
 
-    /// Resumes the waiting task; stores the edge if there is none.
     private func note(_ direction: Direction, _ waiter: Waiter?) {
         if let waiter { waiter.resume(.ready) } else { edges.insert(direction) }
     }

@@ -40,7 +40,6 @@ package enum SpareDescriptors {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {
                 let descriptor = linux_eventfd()
-                // A later close tries again.
                 guard descriptor >= 0 else { return }
                 stock.kept.append(descriptor)
             }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Path of a Unix socket.
 struct UnixAddress {
     let path: String
 

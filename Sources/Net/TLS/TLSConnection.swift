@@ -6,7 +6,6 @@ package final class TLSConnection: OctetStream {
     private let stream: StreamConnection
     private let engine: TLSEngine
 
-    /// Called once.
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
     private var isFlushing = false
@@ -46,7 +45,6 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Talking
 
-    /// Authenticates the peer.
     func handshake(deadline: Instant?) async throws(TLSError) {
         while true {
             let step = engine.handshake()

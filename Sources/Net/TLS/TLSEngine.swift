@@ -44,7 +44,6 @@ final class TLSEngine {
         unsafe SSL_free(connection)
     }
 
-    /// Sets `name` for verification and server name indication.
     private func expect(_ name: String) throws(TLSError) {
         var address = [UInt8](repeating: 0, count: 16)
         // SAFETY: 16 octets hold an address of either family.
@@ -162,7 +161,6 @@ extension TLSEngine {
         unsafe SSL_get_version(connection).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// Nil if the session cannot be resumed.
     var session: TLSClient.Session? {
         // SAFETY: this function owns the reference; it is either passed on or freed here.
         guard let session = unsafe SSL_get1_session(connection) else { return nil }

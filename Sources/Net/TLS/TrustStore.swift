@@ -86,7 +86,6 @@ struct FileVersion: Hashable, Sendable {
     private let octets: Int
     private let modified: [Int]
 
-    /// Follows links; nil if there is no file.
     init?(_ path: String) {
         var status = stat()
         // SAFETY: the text ends with NUL; one `stat` is written.

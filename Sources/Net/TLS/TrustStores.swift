@@ -28,7 +28,6 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Between two checks of a source's files.
     private static let checkInterval: Duration = .seconds(1)
 
     private nonisolated static let system = Result { () throws(TLSError) in
