@@ -23,7 +23,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
     /// Applies the stores and removals of `changes` together.
     func change(_ changes: () -> Void)
 
-    /// Stops replies until `resume` has been called as often.
+    /// Stops replies until each `suspend` has its `resume`.
     func suspend()
 
     func resume()

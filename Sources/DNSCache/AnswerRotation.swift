@@ -8,7 +8,6 @@ internal import DNSWire
 ///
 /// Records of equal size can be exchanged: their owners are pointers, and no pointer leads into
 /// them.
-/// pointer leads into them.
 struct AddressBlock {
     let start: Int
 

@@ -12,7 +12,7 @@ internal import Glibc
 ///     (a filler, itself a dead entry, occupies the remaining octets before the end)
 ///     position % capacity + 8: the `reference` of an entry in the index
 ///
-/// The first write gets memory, so an empty cache uses nearly none.
+/// The system provides memory at the first write, so an empty cache uses nearly none.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
 // `append` and `reference(at:)` and so name an entry, which never crosses the end of the block.
 @safe

@@ -67,8 +67,8 @@ struct Rate: Sendable, Equatable {
 
     /// Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
     ///
-    /// The page does not mention names without addresses, here free, or with both families, here
-    /// one.
+    /// Not on the page: here a name without addresses is free, and one with both families counts
+    /// once.
     static let baidu = Rate(unit: .name, http: 1, https: 5)
 
     /// AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).

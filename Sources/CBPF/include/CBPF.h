@@ -39,7 +39,6 @@ int bpf_loopback_device(void);
 ///
 /// The caller sets the fixed fields of `answer`. `name` is in wire form; TTL offsets count from the
 /// start of a message.
-/// start of a message.
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 

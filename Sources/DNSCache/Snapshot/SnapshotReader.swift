@@ -40,10 +40,9 @@ package struct SnapshotReader {
 
     /// Creates a reader; without a cache it only validates.
     ///
-    /// - Parameters:
-    ///   - wallTime: Seconds since 1970; before the time of writing, no time has passed.
-    ///   - selection: Called once, and only with a cache.
-    ///   - believes: True for servers that are trusted to validate; other answers lose AD.
+    /// - Parameters: - wallTime: Seconds since 1970; a time before the writing means that no time
+    /// has passed. - selection: Called once, and only with a cache. - believes: True for servers
+    /// that are trusted to validate; other answers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,

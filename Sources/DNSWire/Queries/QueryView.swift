@@ -33,7 +33,8 @@ package struct QueryView: ~Escapable {
 
 /// Reason why a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// A fragment or a response (RFC 1035 §7.3): a reply to a response could cause a loop.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3), to which a reply could cause
+    /// a loop.
     case ignored
 
     /// FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).

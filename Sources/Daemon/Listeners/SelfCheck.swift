@@ -43,7 +43,6 @@ final class SelfCheck {
         /// worker has received none since.
         ///
         /// A worker under load receives all the time, so progress of another socket does not count.
-        /// count for this one.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
@@ -53,7 +52,6 @@ final class SelfCheck {
         /// True if the daemon has received other queries since the start of the check.
         ///
         /// The check sends a limited number of datagrams; the factor 2 is a margin.
-        /// queries; the factor 2 is a margin.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }

@@ -154,8 +154,8 @@ extension EasyHandle {
         // The meter ignores handshakes, so another one must not start.
         unsafe TLSClient.disableRenegotiation(in: context)
         // libcurl reads HTTP/2 frames that belong to no reply in one call, as long as they arrive.
-        // So this callback ends the connection. SAFETY: the connection's pool retains the meter
-        // until the connection is freed.
+        // So this callback ends the connection.
+        // SAFETY: the connection's pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
             guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
             else { return }
