@@ -241,7 +241,7 @@ extension AnswerCache {
     ) -> (hits: [MirroredHits], next: Int?) {
         guard let mirror = withTable({ $0.mirror }) else { return ([], nil) }
         let stride = mirror.newHits(from: position, count: Self.stride)
-        // Short lock times.
+        // Parts keep the lock times short.
         stride.hits.inParts(of: 128) { hits in
             withTable { table in for hit in hits { table.note(hit) } }
         }

@@ -67,7 +67,7 @@ extension AnswerTable {
 
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
-    /// Letter case of the first query.
+    /// Returns the name in the letter case of the first query.
     func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.

@@ -104,7 +104,7 @@ extension EntryHeader {
     /// Avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// As an age in seconds.
+    /// End of stale use, as an age in seconds.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
     /// RFC 8767.
@@ -122,7 +122,7 @@ extension EntryHeader {
         )
     }
 
-    /// 68 years.
+    /// An unreachable age: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
     /// First hit past the refresh age; call this before the hit.
@@ -152,7 +152,7 @@ extension EntryHeader {
     /// A cached failure (RFC 8767 §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// In `origin`.
+    /// Flags of `origin`.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }

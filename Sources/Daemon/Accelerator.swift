@@ -41,7 +41,7 @@ final class Accelerator: ManagedAccelerator {
     /// Assumed, because answers of the kernel are not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Of collections.
+    /// Interval of collections.
     private static let interval: Duration = .seconds(1)
 
     /// Per collection.

@@ -120,7 +120,7 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(components.settings, in: dependencies)
             dropCapabilities()
-            // They override other answers.
+            // Hosts files override other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = try Self.missQueue(for: handler, own)

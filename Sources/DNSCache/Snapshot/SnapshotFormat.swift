@@ -16,7 +16,7 @@ enum SnapshotFormat {
     /// The line ends reveal text-mode transfers, as in PNG.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// 2 added the AD flag, 3 digests.
+    /// Version 2 added the AD flag, version 3 digests.
     static let version: UInt16 = 3
 
     static let versions: ClosedRange<UInt16> = 1...3

@@ -66,7 +66,7 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Of `::` and `::1`, because the table has 64-bit prefixes.
+    /// Scope of `::` and `::1`, because the table has 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
     /// By the upper half of the address.

@@ -65,7 +65,7 @@ package final class NameHash: Sendable {
         UInt128(first &+ secrets[place]) &* UInt128(second &+ secrets[place + 1])
     }
 
-    /// To 64 bits.
+    /// Reduces the sum to 64 bits.
     private func mix(_ sum: UInt128) -> UInt64 {
         let low = UInt128(UInt64(truncatingIfNeeded: sum))
         let high = sum >> 64

@@ -55,7 +55,7 @@ extension Record {
     struct Prologue {
         var name: Name
         var type: RecordType
-        /// Or payload size of OPT.
+        /// Class, or payload size of OPT.
         var recordClass: RecordClass
         /// Not yet clamped; or flags of OPT.
         var ttl: UInt32
