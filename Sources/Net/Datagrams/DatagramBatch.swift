@@ -26,7 +26,6 @@ package struct DatagramBatch: ~Copyable {
     private let controlOctets: Int
     private var outgoingCount = 0
 
-    /// Slots that are not ready to receive.
     private var usedCount = DatagramBatch.capacity
 
     /// Allocates the buffers for `listener`.

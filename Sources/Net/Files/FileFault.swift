@@ -8,7 +8,6 @@ package enum FileFault: Error, Hashable {
     /// The link may point to a file of another user.
     case symbolicLink(String)
 
-    /// The file is a directory, a device or a pipe.
     case notRegular(String)
 
     case foreign(String, owner: uid_t)

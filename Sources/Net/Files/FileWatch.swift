@@ -3,8 +3,8 @@ private import Glibc
 
 /// Reports when a file may have changed: written, replaced, removed or created.
 ///
-/// One watch of inotify(7) is on the directory or its nearest existing ancestor. The other is on
-/// the file, for writes to the target of a symbolic link or to a file mounted over `path`.
+/// One watch of inotify(7) is on the directory or its nearest existing ancestor, the other on the
+/// file: for writes to the target of a symbolic link or to a mounted file.
 ///
 /// `sd_event_add_inotify` fails with EINVAL if the inode number of a removed file is reused.
 @ServiceLoop

@@ -20,7 +20,6 @@ final class ConnectionPool {
 
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
-    /// Instant at which a throttled provider is read again.
     private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
 
     private let meter: LoopMeter
@@ -151,8 +150,8 @@ extension ConnectionPool {
     /// Ends a transfer at its deadline.
     ///
     /// Shuts down the connection if nothing arrived in the second half of the wait: libcurl would
-    /// use a dead connection for many minutes. Data that arrived earlier proves nothing, because
-    /// libcurl reads an idle connection only at its next use.
+    /// use a dead connection for many minutes. Earlier data proves nothing, because libcurl reads
+    /// an idle connection only at its next use.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
@@ -291,7 +290,6 @@ extension ConnectionPool {
         resumption.set(instant)
     }
 
-    /// Calls libcurl for its timeouts, including those of new transfers.
     private func resume() {
         sockets.isSuspended = false
         drive(CURL_SOCKET_BAD, [])

@@ -84,8 +84,8 @@ extension EasyHandle {
     /// Sets the server address and the proxy.
     ///
     /// A CONNECT_TO entry without host and port matches every URL, so libcurl never resolves a
-    /// name. It works while a connection is open, unlike a changed RESOLVE entry. It forces a
-    /// tunnel through a proxy, so requests that the proxy can forward omit it.
+    /// name. Unlike a changed RESOLVE entry, it works while a connection is open. With a proxy it
+    /// forces a tunnel, so requests that the proxy can forward omit it.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])

@@ -18,7 +18,6 @@ final class EasyHandle {
 
     let trusted: TrustStore?
 
-    /// Nil if configured for one request only.
     private(set) var kind: Kind?
 
     private var wantsTimes = false
@@ -160,8 +159,7 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// `socketFailure` is the `errno` of a socket that could not be opened, which libcurl does not
-    /// record.
+    /// `socketFailure`: `errno` of a socket that could not be opened; libcurl does not record it.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }

@@ -35,10 +35,10 @@ final class HTTPProvider {
         self.memory = ReplyMemory.Share(of: memory)
     }
 
-    /// Returns the connections and handles for `request`.
+    /// Returns the connections and handles for `request`, new ones after a change of the
+    /// certificates or an exhausted ``LoopBudget``.
     ///
-    /// They are new if the certificates have changed or the ``LoopBudget`` was exhausted. Requests
-    /// in flight finish on their old connections.
+    /// Requests in flight finish on their old connections.
     ///
     /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
     ///   `HTTPError.invalidRequest` for unreadable certificates.

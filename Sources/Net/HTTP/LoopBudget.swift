@@ -84,8 +84,8 @@ struct LoopBudget {
 
 /// Measures the processor time that libcurl needs to read from a provider.
 ///
-/// TLS handshakes may exceed the budget on a slow processor, so they are not counted.
-/// ``HandshakeLimit`` bounds each, and a connection has only one.
+/// TLS handshakes are not counted, because they may exceed the budget. ``HandshakeLimit`` bounds
+/// each, and a connection has only one.
 ///
 /// Not isolated: C calls it for each header line and TLS record, on the service loop.
 final class LoopMeter {

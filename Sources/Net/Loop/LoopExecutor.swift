@@ -8,13 +8,13 @@ private import Synchronization
 /// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
 /// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs that were
-/// queued at its start, in order of arrival and regardless of priority. Then it dispatches at most
-/// 16 sources. Therefore neither jobs nor sockets starve.
+/// queued at its start, in order of arrival, and then dispatches at most 16 sources. Therefore
+/// neither jobs nor sockets starve.
 ///
-/// **Waking.** The thread sets `polling` under the lock if the queue is empty, and clears it after
-/// the poll. A thread that queues a job takes the same lock. If `polling` is set, that thread
-/// clears it and writes to the eventfd, which makes the poll return. Otherwise the loop sees the
-/// job before it waits. So no job is lost, and only the first job of a burst costs a system call.
+/// **Waking.** Both sides hold the lock. The loop sets `polling` if the queue is empty, and clears
+/// it after the poll. A thread that queues a job while `polling` is set clears it and writes to the
+/// eventfd, which makes the poll return. So no job is lost, and only the first job of a burst costs
+/// a system call.
 // SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -202,7 +202,6 @@ extension LoopExecutor {
         unsafe batches.append(batch)
     }
 
-    /// Does all collected work; work that is added meanwhile waits for the next flush.
     private func flushBatches() {
         // SAFETY: this is the loop's thread.
         let due = unsafe batches

@@ -9,7 +9,6 @@ final class LoopTimer: Cancellable {
 
     fileprivate let action: @ServiceLoop () -> Void
 
-    /// Nil if the timer is not pending.
     fileprivate var index: Int?
 
     /// Starts a timer; if `deadline` has passed, `action` runs in the next iteration.
@@ -38,10 +37,8 @@ private final class TimerQueue {
     /// Min-heap by deadline; `index` of each timer is its position.
     private var heap: [LoopTimer] = []
 
-    /// Deadline to which the source is armed; nil if it is disarmed.
     private var armed: Instant?
 
-    /// Delay from which on the loop counts as late.
     private static let lateness: Duration = .milliseconds(1)
 
     private enum Phase {
@@ -101,9 +98,8 @@ private final class TimerQueue {
 
     /// Runs the due timers.
     ///
-    /// If the loop is late, sources that are ready now, and the tasks that they resume, run first.
-    /// The reply to a query may be unread in a socket's buffer because the loop is late. Without
-    /// this order, the query would time out, and its server would be blamed.
+    /// If the loop is late, sources that are ready now, and the tasks that they resume, run first:
+    /// a reply may be unread only because the loop is late, and its server must not be blamed.
     private func fire() {
         armed = nil
         switch phase {

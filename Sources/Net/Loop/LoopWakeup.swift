@@ -4,8 +4,8 @@ private import Synchronization
 
 /// Calls a handler on the service loop at the request of any thread.
 ///
-/// The handler runs at least once after each `ring` and sees all earlier writes. Several rings may
-/// share one call. The loop clears `rung` first, so a ring during the handler causes another call.
+/// The handler runs after each `ring` and sees all earlier writes; several rings may share one
+/// call. The loop clears `rung` first, so a ring during the handler causes another call.
 @ServiceLoop
 package final class LoopWakeup {
     private nonisolated let rung = Atomic(false)

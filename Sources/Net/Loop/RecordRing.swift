@@ -23,7 +23,6 @@ package final class RecordRing: Sendable {
     // SAFETY: allocated by `init`, freed by `deinit`, and never changed in between.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// Started records, and complete records.
     private let reserved = Atomic<UInt64>(0)
     private let published = Atomic<UInt64>(0)
 
@@ -73,7 +72,6 @@ package final class RecordRing: Sendable {
         unsafe words[word].store(rest, ordering: .relaxed)
     }
 
-    /// Returns up to eight octets as a word, padded with zeros.
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
         // One load that ends at the range's end, if eight octets precede it.
         guard range.upperBound < 8 else {

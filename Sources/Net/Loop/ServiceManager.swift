@@ -91,7 +91,6 @@ package enum ServiceManager {
         }
     }()
 
-    /// A minute's worth with the shortest sensible watchdog.
     private static let notificationLimit = 64
 
     /// A line break would begin another assignment.

@@ -79,7 +79,6 @@ enum NetlinkError: Error, Hashable {
     /// Wrong for the address family.
     case address(at: Int)
 
-    /// With the kernel's `errno`.
     case refused(Int32)
 
     case tooMuch

@@ -47,9 +47,9 @@ enum NetworkFact: Hashable {
 extension NetworkFact {
     /// Parses `message`; returns nil if it is not relevant.
     ///
-    /// Ignores loopback and link-local addresses (fe80::/10, 169.254.0.0/16), IPv6 addresses before
-    /// the end of duplicate address detection, and routes that are not default routes, belong to
-    /// other tables or reject packets.
+    /// Relevant are links, addresses other than loopback and link-local (fe80::/10, 169.254.0.0/16)
+    /// that have passed duplicate address detection, and default routes of the main table that do
+    /// not reject packets.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:

@@ -45,7 +45,6 @@ package final class NetworkWatch {
 
     private var state: NetworkState
 
-    /// State last reported to the handler.
     private var heard: NetworkState
 
     private var wait: Wait?

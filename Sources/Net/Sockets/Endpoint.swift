@@ -3,9 +3,9 @@ private import Glibc
 
 /// Descriptor of a stream socket, its watch and its waiting tasks.
 ///
-/// The descriptor is registered once, edge-triggered, so waiting needs no `epoll_ctl`. An operation
-/// first calls `attempt`, which discards earlier edges, then its system call, and waits only after
-/// EAGAIN. An edge after `attempt` is stored and ends the next wait, so no edge is missed.
+/// The descriptor is registered once, edge-triggered. An operation calls `attempt`, which discards
+/// earlier edges, then its system call, and waits only after EAGAIN. An edge after `attempt` is
+/// stored and ends the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
     struct Direction: OptionSet {
@@ -97,7 +97,6 @@ final class Endpoint {
         }
     }
 
-    /// Closes the descriptor; waiting tasks get `SocketError.closed`.
     func close() {
         watch?.cancel()
         watch = nil
@@ -122,7 +121,6 @@ final class Endpoint {
         if failed || events.contains(.writable) { note(.writing, writer) }
     }
 
-    /// Calls `act` once when the peer has closed both directions.
     func whenGone(_ act: @escaping @ServiceLoop () -> Void) {
         if isGone { act() } else { whenGone = act }
     }

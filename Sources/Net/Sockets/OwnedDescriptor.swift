@@ -14,7 +14,6 @@ struct OwnedDescriptor: ~Copyable {
 
     init(taking raw: Int32) { self.raw = raw }
 
-    /// Creates a non-blocking socket, if necessary with a spare descriptor.
     static func socket(
         _ family: Int32,
         _ type: __socket_type

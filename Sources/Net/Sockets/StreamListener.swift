@@ -45,9 +45,8 @@ package final class StreamListener {
 
     /// Listens at a path; clients need write permission in `mode`.
     ///
-    /// Replaces the socket file of an ended process, but neither the socket of a running process
-    /// nor another file. Sets mode and group before a client can connect. Follows no link, because
-    /// the owner of the directory could create one.
+    /// Replaces the socket file of an ended process, but no other file. Sets mode and group before
+    /// a client can connect. Follows no link, because the owner of the directory could create one.
     ///
     /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {

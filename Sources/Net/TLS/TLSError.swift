@@ -30,7 +30,6 @@ enum OpenSSLErrors {
     /// Required before calls that report errors.
     static func clear() { ERR_clear_error() }
 
-    /// Returns the latest error and clears the queue.
     static func take() -> String? {
         let code = ERR_peek_last_error()
         ERR_clear_error()
