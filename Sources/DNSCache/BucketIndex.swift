@@ -145,7 +145,7 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits a bucket, often the same in a small index, for two full ones; false at the maximum.
+    /// Splits a bucket if both buckets of an entry are full; returns false at the maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)

@@ -111,7 +111,7 @@ struct Program: AsyncParsableCommand {
             Tencent(account: account, manner: try tencent.manner(at: own)),
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             Baidu(account: account),
-            // Its parameters distinguish its /resolve.
+            // Volcengine's parameters distinguish its /resolve.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]

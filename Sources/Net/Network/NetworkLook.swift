@@ -2,7 +2,7 @@
 private import CLinux
 private import Glibc
 
-/// Query of the network state over rtnetlink(7): ten requests, which the kernel answers
+/// Query of the network state over rtnetlink(7): about ten requests, which the kernel answers
 /// synchronously.
 struct NetworkLook {
     /// Returns -1 on failure; tests open sockets of another network namespace.
