@@ -9,7 +9,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     /// Linux before 6.6 has no TCX.
     case tooOld
 
-    /// `why` is the last line of the BPF verifier's log, or empty.
+    /// `why` is the last line of the verifier's log, or empty.
     case refused(what: String, errno: Int32, why: String)
 
     /// The error and its remedy.
@@ -33,7 +33,7 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
 
     /// `result` is a negated `errno`.
     init(_ result: Int32, _ what: String, _ log: String = "") {
-        // EACCES with a log comes from the BPF verifier.
+        // EACCES with a log comes from the verifier.
         self =
             -result == EPERM || -result == EACCES && log.isEmpty
             ? .forbidden(what: what) : .refused(what: what, errno: -result, why: log)

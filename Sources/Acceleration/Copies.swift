@@ -6,12 +6,12 @@ struct Copies: ~Copyable {
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Slots by key of the copy.
+    /// By key of the copy.
     var places: [UInt64: UInt32] = [:]
 
     let room: Int
 
-    /// Collected hits, not returned yet.
+    /// Not returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 

@@ -19,10 +19,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let origin: UInt64
     private let copies: Lock<Copies>
 
-    /// For the log of the BPF verifier.
     private static let logOctets = 1 << 16
 
-    /// Idle copies returned in one pass.
+    /// Per pass.
     private static let mostIdle = 4096
 
     /// Loads the program, with space for `entries` answers.
@@ -76,12 +75,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Answers only queries whose destination is among the first 16 of `addresses`.
+    /// Answers queries to the first 16 of `addresses`, with 0.0.0.0 as 127.0.0.1 and `::` as `::1`.
     ///
-    /// The address 0.0.0.0 stands for 127.0.0.1, and `::` for `::1`.
     /// - Parameters:
-    ///   - ipv4: true to answer queries whose source address is in 127.0.0.0/8.
-    ///   - ipv6: true to answer queries whose source address is `::1`.
+    ///   - ipv4: true to answer clients in 127.0.0.0/8.
+    ///   - ipv6: true to answer clients at `::1`.
     package func answer(
         at addresses: [(ip: IPAddress, port: UInt16)],
         ipv4: Bool,
@@ -121,10 +119,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     }
 
     package struct Numbers: Sendable, Equatable {
-        /// Copies in the kernel.
         package var entries = 0
 
-        /// Replies of the kernel, as of the last collection.
+        /// As of the last collection.
         package var answers: UInt64 = 0
 
         /// True during `watch`, and during changes of many entries.
@@ -198,7 +195,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // An error means that the copy does not exist.
+            // The copy does not exist.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -247,7 +244,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// Returns the slot of the copy with this key, or a free slot.
+    /// The slot of this key, or a free slot.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -280,7 +277,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Trying
 
-    /// Maximum size of frames for `outcome`, in octets.
+    /// For `outcome`, in octets.
     package static let largestFrame = 2048
 
     /// Runs the program on a loopback frame, even if not attached; nil if the frame passes
@@ -296,7 +293,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// Last line of the BPF verifier's log.
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
+/// Kernel headers before 6.6 lack BPF_TCX_INGRESS.
 enum { TCX_INGRESS = 46 };
 
 /// Placeholder of `MAP` in the program, and its opcode.
@@ -39,7 +39,6 @@ static int make_map(const char *name, uint32_t type, uint32_t key, uint32_t valu
     return bpf(BPF_MAP_CREATE, &attributes);
 }
 
-/// Returns NULL on failure.
 static void *map_memory(int map, size_t octets, int protection) {
     void *memory = mmap(NULL, octets, protection, MAP_SHARED, map, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -54,7 +53,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
         const int32_t number = code[index].imm - PLACEHOLDER;
         if (code[index].code != LOAD_64 || number < 0 || number >= ANSWER_MAPS)
             continue;
-        // Address of the only element: no look-up at run time.
+        // No look-up at run time.
         code[index].src_reg = number == ANSWER_MAP_STATE ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
         code[index].imm = answering->maps[number];
         code[index + 1].imm = 0;
@@ -70,7 +69,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // Load again to get the reason.
+    // Again, to get the reason.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -148,7 +147,6 @@ int bpf_loopback_device(void) {
 /// A UDP payload size of 1232 octets.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
-/// Lower case, padded with 0.
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
     memset(lowered, 0, ANSWER_NAME_OCTETS);
     memcpy(lowered, name, count);

@@ -40,14 +40,12 @@ int linux_close_process(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/// Kept capabilities in word `index`.
 static uint32_t kept(int index) {
     return index == CAP_TO_INDEX(CAP_NET_BIND_SERVICE) ? CAP_TO_MASK(CAP_NET_BIND_SERVICE) : 0;
 }
 
 int linux_drop_capabilities(void) {
-    // The bounding set limits started programs. The daemon starts none: failure without CAP_SETPCAP is
-    // harmless.
+    // The bounding set limits started programs, and the daemon starts none: failure is harmless.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -77,7 +75,6 @@ int linux_name_thread(const char *name) {
     return -1;
 }
 
-/// Makes a blocking system call fail with EINTR.
 static void interrupted(int signal) { (void)signal; }
 
 int linux_allow_interrupts(void) {
@@ -93,7 +90,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // By default, SIGURG is ignored: a late signal is harmless.
+    // SIGURG is ignored by default, so a late signal is harmless.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;
@@ -102,7 +99,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call: signal again.
+        // The thread may be about to enter the system call.
         poll(NULL, 0, 1);
     }
 }

@@ -51,12 +51,11 @@ SAME(ROUTE_TABLE_MAIN, RT_TABLE_MAIN);
 SAME(ROUTE_TYPE_UNICAST, RTN_UNICAST);
 SAME(ROUTE_FLAG_CLONED, RTM_F_CLONED);
 
-/// Non-blocking.
 static int route_socket(unsigned int groups, const struct sock_fprog *filter) {
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (fd < 0)
         return -1;
-    // Attach the filter before messages can be queued.
+    // Before messages can be queued.
     if (filter && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) != 0)
         goto failed;
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};

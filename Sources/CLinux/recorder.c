@@ -10,20 +10,18 @@
 #include <unistd.h>
 
 struct recorder {
-    /// Lines so far.
     size_t noted;
 
     struct {
         uint16_t octets;
         uint8_t shown;
-        /// The text and a newline.
         char text[RECORDER_OCTETS + 1];
     } lines[RECORDER_LINES];
 };
 
 struct recorder *recorder_new(void) { return calloc(1, sizeof(struct recorder)); }
 
-/// The buffer that is written at a crash.
+/// Written at a crash.
 static const struct recorder *black_box;
 
 void recorder_free(struct recorder *recorder) {
@@ -37,7 +35,7 @@ void recorder_note(struct recorder *recorder, const void *text, size_t octets, i
     // Do not split a UTF-8 character (10xxxxxx continues it).
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // Mark the line as empty while it is overwritten.
+    // Empty while the line is overwritten.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);
@@ -63,7 +61,6 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
 static struct sigaction actions[NSIG];
 
 static void put(const char *text, size_t octets) {
-    // No other place to write to.
     if (write(STDERR_FILENO, text, octets) < 0)
         return;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Inspection of entries; it does not count as demand.
+/// Inspection of entries, which does not count as demand.
 extension AnswerCache {
     /// Returns the entry that answers a query now.
     package func entry(
@@ -19,7 +19,8 @@ extension AnswerCache {
         }
     }
 
-    /// Returns the entry of `staleAnswer`, and true if a cached failure delays the next resolution.
+    /// Returns the stale answer for a failed resolution, and true if a cached failure delays the
+    /// next one.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -34,16 +35,15 @@ extension AnswerCache {
 }
 
 extension [CacheEntry] {
-    /// The entries ordered by type and variant.
+    /// Ordered by type and variant.
     package var inOrder: [CacheEntry] {
         sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
     }
 }
 
-/// Incremental iteration over entries.
+/// Incremental iteration over entries, for one lap of the ring buffer.
 ///
-/// Entries may be added and removed between calls; the walk may miss added ones. The walk ends
-/// after one lap of the ring buffer.
+/// Entries that are added meanwhile may be missed.
 package struct CacheWalk {
     /// Maximum entries copied under one lock: about 20 µs.
     static let copies = 16
@@ -51,7 +51,6 @@ package struct CacheWalk {
     private let cache: AnswerCache
     private let selection: AnswerCache.Selection
 
-    /// Position of the next entry.
     private var position: Int? = 0
     private let end: Int
 

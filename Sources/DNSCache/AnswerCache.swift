@@ -4,28 +4,26 @@ internal import Locks
 // Modules that import this one use instants.
 @_exported public import Monotonic
 
-/// Answer cache with a size limit in octets, for the workers and the service loop.
+/// Answer cache for the workers and the service loop.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// Hash of the table, used without the lock.
     private let hash: NameHash
 
     /// Reference of all ages.
     package let origin: Instant
 
-    /// Sizes in octets.
+    /// In octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
     /// Maximum entries examined under one lock: about 20 µs.
     static let stride = 256
 
-    /// Creates an empty cache.
+    /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    ///   - limit: Octets of entries and index, at least 256 KiB.
     ///   - origin: Not later than the first `now`.
-    ///   - seed: Random secret of the hash.
+    ///   - seed: Secret of the hash, so that clients cannot choose colliding names.
     package init(
         limit: Int,
         origin: Instant,
@@ -58,12 +56,12 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Answering
 
-    /// Returns the hash of the question in `octets`, the query of `facts`.
+    /// Returns the hash of the question in `octets`.
     package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Takes the lock for a batch of queries; `now` is in milliseconds since `origin`.
+    /// Takes the lock for a group of queries; `now` is in milliseconds since `origin`.
     package func withTable<Result>(
         now: Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -72,15 +70,14 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// Stores an answer, unless its lifetime is 0 or its size exceeds half of the cache.
+    /// Stores an answer, unless its lifetime is 0 or it exceeds half of the cache.
     package func insert(_ answer: CachedAnswer, now: Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest good answer, fresh or stale, for a failed resolution (RFC 8767); counts
-    /// as demand.
+    /// Returns the newest good answer, fresh or stale, for a failed resolution; counts as demand.
     ///
     /// - Parameter ttl: Seconds, for stale records; RFC 8767 §4 recommends 30.
     package func staleAnswer(
@@ -110,7 +107,7 @@ package final class AnswerCache: Sendable {
     /// Counts and sizes.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Hits by server number, copied: the next hit would copy a shared array under the lock.
+    /// Copied: the next hit would otherwise copy a shared array under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
@@ -130,13 +127,13 @@ package final class AnswerCache: Sendable {
 
         case source(AnswerSource)
 
-        /// Vendors or upstreams by server number.
+        /// By server number.
         case servers(Set<UInt16>)
     }
 
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Moves addresses of a fresh answer to the front; age and demand stay.
+    /// Moves addresses of a fresh answer to the front.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -150,7 +147,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// End position of a lap of the ring buffer that starts now.
+    /// End of a lap of the ring buffer that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     func snapshotStride(from position: Int, now: Instant) -> SnapshotStride {
@@ -177,14 +174,14 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Walking and counting
 
-    /// Suspends the mirror during `body`, so that its changes take effect together.
+    /// Makes the changes of `body` take effect together.
     private func withMirrorSuspended(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
     }
 
-    /// Suspends and returns the mirror; the caller must resume it.
+    /// The caller must resume the mirror.
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }
         mirror?.suspend()
@@ -195,7 +192,7 @@ package final class AnswerCache: Sendable {
         table.withLock(body)
     }
 
-    /// Calls `classify` for each entry; releases the lock between strides.
+    /// Releases the lock between groups of entries.
     func walk(_ classify: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {

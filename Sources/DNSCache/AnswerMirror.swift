@@ -4,12 +4,12 @@ internal import DNSWire
 /// Copies of entries that answer queries outside the cache, such as in the kernel.
 ///
 /// The second hit on an entry stores a copy. The cache removes the copy before it changes the
-/// entry. `store`, `remove` and `change` run under the lock of the table: they must be short and
-/// must not call the cache.
+/// entry. `store`, `remove` and `change` run under the cache's lock: they must be short and must
+/// not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
     /// Stores a copy; returns false without space or while suspended.
     ///
-    /// `ttlOffsets` is an array of `UInt16` in native byte order.
+    /// `ttlOffsets` are `UInt16` in native byte order.
     func store(
         _ answer: MirroredAnswer,
         name: RawSpan,
@@ -17,21 +17,20 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy; no reply after the return uses it.
+    /// Removes a copy; no later reply uses it.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Applies stores and removals of `changes` together.
+    /// Applies the stores and removals of `changes` together.
     func change(_ changes: () -> Void)
 
-    /// Stops replies until each `suspend` is matched by `resume`.
+    /// Stops replies until each `suspend` has its `resume`.
     func suspend()
 
-    /// Reverts one `suspend`.
     func resume()
 
     /// Returns new hits of at most `count` copies, and idle copies if space is short.
     ///
-    /// - Parameter position: 0 to start a pass, then `next` of the previous call.
+    /// `position` is 0 to start, then `next` of the previous call.
     func newHits(from position: Int, count: Int) -> MirroredHitStride
 }
 
@@ -41,26 +40,25 @@ package struct MirroredHitStride: Sendable {
     /// Copies without hits that may be removed.
     package var idle: [MirroredHits] = []
 
-    /// nil at the end of the pass.
+    /// Nil at the end.
     package var next: Int?
 
-    /// Creates the end of a pass.
     package init() {}
 }
 
 /// Fields of a copied entry.
 package struct MirroredAnswer: Sendable {
-    /// Maximum size of a copied entry.
+    /// Largest entry to copy.
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// Hash of name and type.
+    /// Of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant
     package let rcode: UInt8
 
-    /// AD of the header, or 0.
+    /// AD, or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -71,13 +69,13 @@ package struct MirroredAnswer: Sendable {
     /// Start of the TTLs in milliseconds since the origin; may be negative.
     package let storedAt: Int64
 
-    /// Milliseconds since the origin at which the entry expires or needs a refresh.
+    /// Milliseconds since the origin, until expiry or refresh.
     package let endsAt: Int64
 }
 
 /// Replies from a copy that the cache has not counted.
 package struct MirroredHits: Sendable, Equatable {
-    /// Hash of name and type.
+    /// Of name and type.
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
     package var type: UInt16 = 0
@@ -104,19 +102,17 @@ package struct MirroredHits: Sendable, Equatable {
 // MARK: - The table's side
 
 extension AnswerTable {
-    /// Maximum queue of entries to copy.
     static var mostOffers: Int { 32 }
 
     /// True if entries wait to be copied.
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Returns true if a hit queues `entry` for copying; `entry` is the state before the hit.
+    /// True if a hit queues `entry`, in its state before the hit, for copying.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
     }
 
-    /// Queues the entry with this hash.
     @inline(never)
     mutating func noteOffer(_ hash: UInt64) {
         guard offers.count < Self.mostOffers else { return }
@@ -146,7 +142,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Returns true if another entry answers clients of this one; the mirror cannot choose.
+    /// True if another entry answers clients of this one; the mirror cannot choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -202,14 +198,13 @@ extension AnswerTable {
         return nil
     }
 
-    /// Adds hits of a copy to its server and to its entry, if the entry still exists.
+    /// Counts the hits for the server and, if it still exists, for the entry.
     mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return }
         ring[reference].demand.noteHits(hits.times)
     }
 
-    /// Returns the name of the entry, if it still exists.
     func name(of hits: MirroredHits) -> [UInt8]? {
         mirrored(hits).flatMap { name($0)?.octets }
     }
@@ -240,7 +235,7 @@ extension AnswerCache {
 
     /// Collects hits of at most 256 copies for statistics and demand.
     ///
-    /// - Parameter position: 0 to start a pass, then `next` of the previous step.
+    /// `position` is 0 to start, then `next` of the previous call.
     package func collectMirroredHits(
         from position: Int
     ) -> (hits: [MirroredHits], next: Int?) {
@@ -260,7 +255,7 @@ extension AnswerCache {
         return (stride.hits, stride.next)
     }
 
-    /// Returns the names in wire form; nil for entries that no longer exist.
+    /// In wire form; nil for entries that no longer exist.
     package func names(of copies: [MirroredHits]) -> [[UInt8]?] {
         var names: [[UInt8]?] = []
         copies.inParts(of: 64) { copies in

@@ -6,21 +6,17 @@ internal import DNSWire
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of equal size can be exchanged: their owners are pointers to earlier names, and no
-/// pointer leads into them.
+/// Records of equal size can be exchanged: their owners are pointers, and no pointer leads into
+/// them.
 struct AddressBlock {
     let start: Int
 
-    /// Octets of a record.
     let size: Int
 
     /// At least two.
     let count: Int
 
-    /// Finds the consecutive address records in a reply of this daemon.
-    ///
-    /// Nil if there are fewer than two, or if they cannot be exchanged: an owner is not a pointer,
-    /// or the records differ in size.
+    /// Finds the address records in a reply of this daemon; nil unless two can be exchanged.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -51,16 +47,15 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Rotates the records; record `first` becomes the first one.
+    /// Makes record `first` the first one.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
-        // Three reversals rotate.
         reverse(&reply, 0..<first)
         reverse(&reply, first..<count)
         reverse(&reply, 0..<count)
     }
 
-    /// Moves the records of `addresses` to the front; skips missing addresses.
+    /// Skips addresses that the block does not have.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {
@@ -105,7 +100,6 @@ struct AddressBlock {
 }
 
 extension AnswerTable {
-    /// Moves addresses of a fresh answer to the front.
     mutating func reorder(
         _ question: Question,
         variant: AnswerVariant,

@@ -18,7 +18,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // The validated data may have been withdrawn (RFC 4035 §5.3.3).
+        // The data may no longer validate (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,
@@ -80,7 +80,6 @@ extension AnswerTable {
         return nil
     }
 
-    /// Copies an entry with transformed TTLs.
     private func answer(
         _ reference: Int,
         to question: Question,

@@ -2,15 +2,13 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Maximum total price of the entries that one insertion spares from eviction.
-    ///
-    /// `price(_:)` is 1 for a fresh entry and 4 for a stale one.
+    /// Maximum total `price(_:)` of the entries that one insertion spares from eviction.
     private static var mostSpared: Int { 32 }
 
     /// Maximum bucket splits in one insertion: about 50 µs.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer; returns false if it is too large.
+    /// Returns false if the answer is too large.
     mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -21,11 +19,10 @@ extension AnswerTable {
         return true
     }
 
-    /// Stores an answer from a snapshot; returns false if the cache has one that is not older.
+    /// Stores an answer of a snapshot; returns false if the cache has a newer one.
     ///
-    /// A cached failure does not count as newer: the network may have been down.
-    ///
-    /// - Parameter age: Seconds.
+    /// A cached failure does not count, because the network may have been down. `age` is in
+    /// seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -55,7 +52,7 @@ extension AnswerTable {
         return true
     }
 
-    /// Appends an entry that fits, after replaced entries were removed.
+    /// Appends an entry after the replaced entries were removed.
     private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
@@ -79,7 +76,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the replaced entries; returns half of their hits, which keeps steady demand visible.
+    /// Returns half of the replaced entries' hits, so that steady demand stays visible.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -111,9 +108,8 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Returns some memory of removed entries to the system; returns true if more remains.
-    ///
-    /// Entries between live ones keep their memory.
+    /// Returns unused memory to the system, but not between live entries; returns true if more
+    /// remains.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -122,15 +118,14 @@ extension AnswerTable {
         return isMoreInRing || isMoreInIndex
     }
 
-    /// Ends the lifetime of an entry.
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // The lifetime then equals the age, so it is over.
+        // The age ends the lifetime.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
 
-    /// Evicts entries until one of `length` octets fits.
+    /// Evicts entries until `length` octets fit.
     private mutating func makeRoom(for length: Int, now: UInt64) {
         var spares = Self.mostSpared
         while !ring.hasRoom(for: length) {
@@ -153,7 +148,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts the least valuable entry: without demand, then stale, then fresh; then by age.
+    /// Evicts by demand, then freshness, then age.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min
@@ -183,10 +178,10 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// Returns true if this entry replaces `other`, with the same question.
+    /// True if this entry replaces `other` for the same question.
     ///
-    /// A good answer replaces entries of its variant, or of all variants if it is valid for all
-    /// clients. A failure replaces only failures.
+    /// A good answer that is valid for all clients replaces all variants. A failure replaces only
+    /// failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {
             return false

@@ -2,7 +2,6 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Action on an entry of a walk.
     enum Verdict {
         case keep, remove
 
@@ -18,7 +17,7 @@ extension AnswerTable {
 
     /// Calls `classify` for at most `count` entries; returns the next position, nil at the end.
     ///
-    /// Positions stay valid across insertions and removals, so the lock may be released.
+    /// Positions stay valid while the lock is released.
     mutating func walk(
         from position: Int,
         count: Int,
@@ -105,7 +104,7 @@ extension AnswerTable {
         )
     }
 
-    /// Returns the reply to a plain query.
+    /// Reply to a plain query.
     private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
         let type = ring[reference].type
         let age = ring[reference].age(now)
@@ -126,7 +125,7 @@ extension AnswerTable {
 }
 
 extension RawSpan {
-    /// Returns true for `top` and its subdomains.
+    /// True for `top` and its subdomains.
     fileprivate func isNameEqualOrBelow(_ top: RawSpan) -> Bool {
         var start = 0
         while byteCount - start > top.byteCount { start += 1 + Int(uint8(at: start)) }

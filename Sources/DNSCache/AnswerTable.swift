@@ -13,10 +13,9 @@ package struct AnswerTable: ~Copyable {
     var numbers = CacheNumbers()
     let hash: NameHash
 
-    /// True if addresses are rotated.
     var rotates: Bool
 
-    /// Indexed by server number.
+    /// By server number.
     var hitsByServer: [UInt64] = [0]
 
     /// Called only for entries with a copy.
@@ -28,10 +27,9 @@ package struct AnswerTable: ~Copyable {
     /// Hashes of entries to copy.
     var offers: [UInt64] = []
 
-    /// Octets of a typical entry, to size the index.
+    /// Octets of a typical entry.
     private static var expectedEntry: Int { 144 }
 
-    /// Creates a table of at most `limit` octets, including the index.
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
         self.rotates = rotates
         index = BucketIndex(entries: limit / Self.expectedEntry)
@@ -46,7 +44,7 @@ package struct AnswerTable: ~Copyable {
     /// Prefetches the bucket of a hash.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Prefetches the entry of a hash; its bucket must be cached by then.
+    /// Needs the bucket of the hash.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -94,7 +92,7 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Writes an entry after the question and returns the size of the reply; `age` in seconds.
+    /// Returns the size of the reply; `age` is in seconds.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -119,7 +117,7 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Rotates the addresses of a reply; not inlined, so it costs nothing if rotation is off.
+    /// Not inlined, so it costs nothing if rotation is off.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -127,7 +125,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // A truncated reply has none.
+        // A truncated reply has no answers.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }
@@ -141,8 +139,7 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// Returns the fresh entry that answers `query`; a stale good answer, which the service loop
-    /// returns, is preferred to a cached failure.
+    /// Returns the fresh entry for `query`, but no failure if the service loop has a stale answer.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
@@ -183,7 +180,7 @@ package struct AnswerTable: ~Copyable {
 }
 
 package struct CacheHit: Sendable, Equatable {
-    /// Octets of the reply.
+    /// Of the reply.
     package let length: Int
 
     package let rcode: UInt8
@@ -191,11 +188,11 @@ package struct CacheHit: Sendable, Equatable {
     /// NODATA if the RCODE is 0.
     package let isEmpty: Bool
 
-    /// TC: the records exceeded the size limit.
+    /// TC.
     package let isTruncated: Bool
 
     package let server: UInt16
 
-    /// True for the first hit past the refresh age.
+    /// First hit past the refresh age.
     package let wantsRefresh: Bool
 }

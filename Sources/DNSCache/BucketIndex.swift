@@ -9,9 +9,7 @@ internal import CLinux
 ///     upper 32 bits: upper half of the hash
 ///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// The index grows by linear hashing: an insertion splits 2 buckets, at most 66.
-///
-/// Invariants:
+/// Linear hashing: an insertion splits 2 buckets, at most 66.
 ///
 ///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger one
 ///     slots of buckets from `count` on are 0
@@ -37,7 +35,6 @@ struct BucketIndex: ~Copyable {
 
     private static var slotsPerBucket: Int { 8 }
 
-    /// One page.
     private static var fewest: Int { Pages.size / bucketOctets }
 
     private static var bucketOctets: Int { slotsPerBucket * MemoryLayout<UInt64>.size }
@@ -51,7 +48,6 @@ struct BucketIndex: ~Copyable {
 
     var mostOctets: Int { most * Self.bucketOctets }
 
-    /// Creates an index for at least `entries` entries.
     init(entries: Int) {
         var buckets = Self.fewest
         while buckets * Self.slotsPerBucket < entries { buckets *= 2 }
@@ -66,7 +62,6 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Reading
 
-    /// Iterator over the slots of a hash.
     struct Probe {
         fileprivate let hash: UInt64
         fileprivate var slot: Int
@@ -74,13 +69,13 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Starts an iteration; visits slots twice if both buckets are the same.
+    /// Visits slots twice if both buckets are the same.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// Returns the next reference with the same upper hash half.
+    /// Next reference with the same upper hash half.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -95,7 +90,6 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Prefetches the first bucket.
     func prefetch(_ hash: UInt64) {
         // SAFETY: the address is not dereferenced.
         unsafe memory_prefetch(slots + first(hash))
@@ -103,11 +97,11 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Changing
 
-    /// Stores a reference; returns false if both buckets are full.
+    /// Returns false if both buckets are full.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
-        // The emptier bucket keeps the load even.
+        // Keeps the load even.
         let bucket = freeSlots(first) >= freeSlots(second) ? first : second
         for slot in bucket..<bucket + Self.slotsPerBucket where unsafe slots[slot] == 0 {
             unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(reference / 8)
@@ -116,7 +110,6 @@ struct BucketIndex: ~Copyable {
         return false
     }
 
-    /// Returns the entries in both buckets.
     func references(_ hash: UInt64) -> [Int] {
         let first = first(hash)
         let second = second(hash)
@@ -140,10 +133,10 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Grows the index for `entries` entries; call once for each insertion.
+    /// Call this once for each insertion.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % load, both buckets may be full. A doubling continues with each insertion,
-        // because unsplit buckets have twice the load.
+        // Above 70 % load, both buckets may be full. A doubling continues, because unsplit buckets
+        // have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -152,8 +145,7 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Splits a bucket for an entry with two full buckets, often the same in a small index; returns
-    /// false at the maximum size.
+    /// Splits a bucket if both buckets of an entry are full; returns false at the maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -161,7 +153,6 @@ struct BucketIndex: ~Copyable {
         return true
     }
 
-    /// Adds a bucket and moves entries into it.
     private mutating func split(_ ring: borrowing EntryRing) {
         if count > mask { mask = mask * 2 + 1 }
         let source = (count & mask >> 1) * Self.slotsPerBucket
@@ -178,13 +169,12 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Shrinks the empty index to its initial size.
     mutating func startAnew() {
         count = Self.fewest
         mask = Self.fewest - 1
     }
 
-    /// Returns some memory of former buckets; returns true if more remains.
+    /// Returns memory of former buckets; returns true if more remains.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -214,12 +204,12 @@ struct BucketIndex: ~Copyable {
 
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// First slot of the second bucket; may equal `first`.
+    /// May equal `first`.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// First slot of a bucket; a bucket that does not exist yet is part of its parent.
+    /// A bucket that does not exist yet is part of its parent.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -3,12 +3,12 @@ package import DNSWire
 
 /// Incremental removal or expiry of entries.
 ///
-/// The caller must pause between steps; see "One lock" on the page. The mirror is suspended until
-/// the end.
+/// The caller must pause between steps ("One lock" on the page). The mirror is suspended until the
+/// end.
 package struct CacheSweep {
     package enum Action: Sendable { case remove, markStale }
 
-    /// Selects by name, type, source and server number.
+    /// By name, type, source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
@@ -18,7 +18,7 @@ package struct CacheSweep {
     /// Later entries are skipped.
     private let youngest: Int64?
 
-    /// Next position; nil when only memory must be returned.
+    /// Nil when only memory must be returned.
     private var position: Int? = 0
 
     private let lapEnd: Int
@@ -38,12 +38,12 @@ package struct CacheSweep {
         }
     }
 
-    /// Starts a sweep that marks entries stored up to `now`.
+    /// Marks entries stored up to `now`.
     package init(markingAll cache: AnswerCache, now: Instant) {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Starts a sweep that removes all entries stored up to `now` that `classify` selects.
+    /// Removes selected entries stored up to `now`.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,
@@ -74,10 +74,10 @@ package struct CacheSweep {
 
     /// True if the caller must no longer pause.
     ///
-    /// After one lap, entries spared from eviction could stay ahead of the sweep.
+    /// After one lap, spared entries could stay ahead of the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
-    /// Runs a step; returns true if the sweep is not complete.
+    /// Returns true if the sweep is not complete.
     package mutating func step(now: Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()

@@ -7,7 +7,7 @@ package struct CachedAnswer: Sendable {
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// Records, valid after the question in any letter case.
+    /// Valid after the question in any letter case.
     package var sections: AnswerSections
 
     /// Seconds, at most the lowest TTL.
@@ -15,19 +15,19 @@ package struct CachedAnswer: Sendable {
 
     package var source: AnswerSource
 
-    /// Number of the vendor or upstream.
+    /// Of the vendor or upstream.
     package var server: UInt16
 
     /// AD: a trusted source validated all records (RFC 4035 §3.2.3).
     package var isAuthentic = false
 
-    /// Seconds of stale use after the lifetime (RFC 8767); failures are never stale.
+    /// Seconds of stale use (RFC 8767); failures are never stale.
     package var staleWindow: UInt32
 
     /// Age in seconds at which a hit requests a refresh; 0 for never.
     package var refreshAfter: UInt32
 
-    /// Encoded EDNS options (RFC 8914); dropped if longer than 255 octets.
+    /// EDNS options (RFC 8914); dropped if longer than 255 octets.
     package var options: [UInt8]
 
     /// Creates an answer.
@@ -93,13 +93,11 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     /// The answer does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// Clients with these bits: DO requests signatures (RFC 4035 §3.2.1), CD unvalidated answers
-    /// (RFC 4035 §3.2.2).
+    /// Clients with these bits of RFC 4035: DO (§3.2.1) and CD (§3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
 
-    /// Returns true if the answer is valid for a client of variant `other`.
     func suits(_ other: AnswerVariant) -> Bool { self == other || self == .any }
 }
 
@@ -112,7 +110,7 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
     case local
 }
 
-/// Copy of an entry for the control verbs.
+/// Copy for the control verbs.
 package struct CacheEntry: Sendable, Equatable {
     package var name: Name
     package var type: RecordType
@@ -124,25 +122,24 @@ package struct CacheEntry: Sendable, Equatable {
     /// Seconds.
     package var age: UInt64
 
-    /// Lifetime left, in seconds.
+    /// In seconds.
     package var remaining: UInt64
 
-    /// Stale use left, in seconds.
+    /// In seconds.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil if none will.
+    /// In seconds; nil if no hit will request a refresh.
     package var refreshIn: UInt64?
 
-    /// Hits of this entry, plus half of the hits of the entries that it replaced.
+    /// Includes half of the hits of replaced entries.
     package var hits: UInt32
 
     /// RFC 2308.
     package var isNegative: Bool
 
-    /// AD.
     package var isAuthentic: Bool
 
-    /// Reply to a client without EDNS.
+    /// For a client without EDNS.
     package var message: [UInt8]
 }
 
@@ -150,21 +147,21 @@ package struct CacheNumbers: Sendable, Equatable {
     package var entries: UInt64 = 0
     package var negativeEntries: UInt64 = 0
 
-    /// Live entries.
+    /// Of live entries.
     package var octets: UInt64 = 0
 
     package var indexOctets: UInt64 = 0
 
-    /// Entries and index.
+    /// Of entries and index.
     package var limitOctets: UInt64 = 0
     package var insertions: UInt64 = 0
 
-    /// Fresh entries only.
+    /// Of fresh entries only.
     package var evictions: UInt64 = 0
 
     /// Expired entries that were evicted or replaced.
     package var expired: UInt64 = 0
 
-    /// Entries expired early.
+    /// Expired early.
     package var markedStale: UInt64 = 0
 }

@@ -7,9 +7,7 @@ internal import DNSWire
 ///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Octets, a multiple of 8.
-    ///
-    /// Fillers of the ring buffer have only the first two fields.
+    /// In octets, a multiple of 8; a filler has only the first two fields.
     var length: UInt32
 
     /// True if the index refers to the entry.
@@ -17,7 +15,7 @@ struct EntryHeader {
     var variant: UInt8
     var rcode: UInt8
 
-    /// Kind of source and flags.
+    /// Source and flags.
     private var origin: UInt8
 
     var hash: UInt64
@@ -89,34 +87,33 @@ extension EntryHeader {
 
     var optionOffset: Int { sectionOffset + Int(sectionCount) }
 
-    /// Octets of header and parts.
     var neededOctets: Int { optionOffset + Int(optionCount) }
 }
 
 // MARK: - Time
 
 extension EntryHeader {
-    /// Returns the age in seconds.
+    /// In seconds.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
-    /// Returns the age in milliseconds.
+    /// In milliseconds.
     private func passed(_ now: UInt64) -> UInt64 {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Returns true within the lifetime; avoids the division of `age(_:)`.
+    /// Avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// End of the stale window as an age in seconds.
+    /// End of stale use, as an age in seconds.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// Returns true in the stale window (RFC 8767).
+    /// RFC 8767.
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
     }
 
-    /// Returns the seconds left of fresh and of stale use.
+    /// In seconds.
     func remaining(_ now: UInt64) -> (fresh: UInt64, stale: UInt64) {
         let age = age(now)
         return (
@@ -128,18 +125,18 @@ extension EntryHeader {
     /// An unreachable age: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// Returns true for the first hit past the refresh age; call before the hit.
+    /// First hit past the refresh age; call this before the hit.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Seconds until a hit requests a refresh; nil if none will.
+    /// In seconds; nil for never.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// Refresh age in seconds; 0 for never.
+    /// In seconds; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -162,13 +159,13 @@ extension EntryHeader {
 
     var source: UInt8 { origin & 0x1F }
 
-    /// True if the entry may be copied to a mirror.
+    /// The entry may be copied to a mirror.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
     }
 
-    /// True if a mirror has a copy.
+    /// A mirror has a copy.
     var isOffered: Bool {
         get { origin & Self.offered != 0 }
         set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
@@ -176,13 +173,12 @@ extension EntryHeader {
 
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// AD of the header, without a branch.
+    /// AD, without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the part of an insertion's limit that sparing this entry uses up; nil if the entry
-    /// must be evicted.
+    /// Price of sparing this entry, from the budget of an insertion; nil if it must be evicted.
     ///
-    /// A stale entry has a higher price than a fresh one, so stale entries are evicted first.
+    /// A stale entry has a higher price, so stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -190,25 +186,22 @@ extension EntryHeader {
     }
 }
 
-/// Hit counter.
 struct Demand: Equatable {
-    /// Flags and hits.
+    /// Bit 31: hit since stored or last spared from eviction.
     ///
-    /// Bit 31: hit since stored or last spared from eviction. Bit 30: hit since stored. Bits 0 to
-    /// 29: hits.
+    /// Bit 30: hit since stored. Others: hits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
 
     var hits: UInt32 { bits & ~Self.flags }
 
-    /// True after a hit since the entry was stored or last spared.
+    /// Bit 31.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// True after a hit since the entry was stored.
+    /// Bit 30.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
-    /// Creates a counter with inherited hits.
     init(hits: UInt32 = 0, isNew: Bool = false) {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// Ring buffer of entries in insertion order.
 ///
-/// Positions increase without limit and map to the block modulo its capacity:
+/// Positions increase without limit:
 ///
 ///     tail <= head <= tail + capacity, all three multiples of 8
 ///     tail ..< head: entries of `EntryHeader.length` octets, none across the end of the block
@@ -28,7 +28,7 @@ struct EntryRing: ~Copyable {
 
     private(set) var head = 0
 
-    /// Reserves whole pages; traps without address space.
+    /// Traps without address space.
     init(capacity: Int) {
         self.capacity = capacity & -Pages.size
         pages = Pages(octets: self.capacity)
@@ -37,7 +37,6 @@ struct EntryRing: ~Copyable {
 
     // MARK: - Reading
 
-    /// Returns the reference of the entry at `position`.
     func reference(at position: Int) -> Int {
         position % capacity + 8
     }
@@ -47,12 +46,12 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Returns the octets from the oldest entry, which is evicted first.
+    /// In octets; the oldest entry is evicted first.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts a hit and returns the header before it.
+    /// Returns the header before the hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
         let header = unsafe header(reference)
@@ -61,19 +60,17 @@ struct EntryRing: ~Copyable {
         return before
     }
 
-    /// Returns the octets of an entry or filler.
     func length(_ reference: Int) -> Int {
         // SAFETY: as for `header`; the length is the first field.
         unsafe Int(UnsafeRawPointer(header(reference)).load(as: UInt32.self))
     }
 
-    /// Returns true if the index refers to the entry.
     func isLive(_ reference: Int) -> Bool {
         // SAFETY: as for `header`; fillers have this field too.
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
-    /// Calls `body` with the parts after the header.
+    /// Passes the parts after the header.
     func withParts<Result>(
         _ reference: Int,
         _ body: (
@@ -107,7 +104,6 @@ struct EntryRing: ~Copyable {
         )
     }
 
-    /// Calls `body` with the sections, of fixed size.
     mutating func withMutableSections(_ reference: Int, _ body: (inout MutableRawSpan) -> Void) {
         // SAFETY: as for `withParts`; access to the ring is exclusive while this runs.
         let entry = self[reference]
@@ -119,7 +115,7 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Prefetches two cache lines, which contain most entries.
+    /// Two cache lines, which contain most entries.
     func prefetch(_ reference: Int) {
         // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
@@ -135,12 +131,11 @@ struct EntryRing: ~Copyable {
 
     // MARK: - Changing
 
-    /// Returns true if `length` octets are free.
     func hasRoom(for length: Int) -> Bool {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Appends an entry, which must fit, and returns its reference.
+    /// The entry must fit.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -184,7 +179,7 @@ struct EntryRing: ~Copyable {
     /// Maximum octets returned in one call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Removes at most `count` dead entries at the tail; returns true if more may remain.
+    /// Removes dead entries at the tail; returns true if more may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -193,7 +188,7 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // The first page may have newer entries if `head` has wrapped around.
+        // After a wrap-around, the first page may have newer entries.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -205,8 +200,8 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// The entry always fits: if it does not fit before the end of the block, the ring has no data
-    /// between `head` and that end.
+    /// The entry always fits: nothing lies between `head` and the end of the block if it must wrap
+    /// around.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
@@ -220,7 +215,6 @@ struct EntryRing: ~Copyable {
         return new
     }
 
-    /// Appends a filler.
     private mutating func passOver(_ count: Int) {
         guard count > 0 else { return }
         // SAFETY: a filler has at least 8 octets, and only the two fields in its first 5 octets.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Zeroed memory from mmap, populated on first write.
+/// Zeroed memory from mmap.
 // SAFETY: the block has `octets` octets and one owner, which accesses only addresses in the block.
 @safe
 struct Pages: ~Copyable {
@@ -10,10 +10,9 @@ struct Pages: ~Copyable {
     /// A multiple of `size`.
     let octets: Int
 
-    /// Octets.
     static var size: Int { 4096 }
 
-    /// Reserves octets; traps without address space.
+    /// Traps without address space.
     init(octets: Int) {
         self.octets = (octets + Self.size - 1) & -Self.size
         let block = unsafe mmap(
@@ -35,8 +34,7 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Returns octets `first` to `end`, both multiples of `size`, to the system; they read as zero
-    /// afterwards.
+    /// Returns a range, in multiples of `size`, to the system; the range then reads as zero.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")

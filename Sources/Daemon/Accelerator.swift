@@ -10,7 +10,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Acceleration: lets the kernel answer cached queries from loopback clients.
+/// Lets the kernel answer cached queries from loopback clients.
 ///
 /// Answers of the kernel are counted once a second, in steps, and partly when counters are read.
 @ServiceLoop
@@ -38,16 +38,16 @@ final class Accelerator: ManagedAccelerator {
 
     private var isLogged = false
 
-    /// Assumed: answers of the kernel are not measured.
+    /// Assumed, because answers of the kernel are not measured.
     private static let latency: Duration = .microseconds(1)
 
     /// Interval of collections.
     private static let interval: Duration = .seconds(1)
 
-    /// Limit per collection.
+    /// Per collection.
     private static let mostRecords = 256
 
-    /// 256 copies in each step; in total about 2 ms.
+    /// Of 256 copies; in total about 2 ms.
     private static let mostSteps = 16
 
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
@@ -58,9 +58,9 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Starting and stopping
 
-    /// Starts to load the kernel program, if enabled.
+    /// Starts to load the kernel program, if enabled, in 100 ms on a thread with the present
+    /// capabilities.
     ///
-    /// Takes 100 ms on a thread, which inherits the present capabilities.
     /// - Throws: `StartError.system` if the thread cannot be created.
     func load(_ settings: Settings, in dependencies: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
@@ -137,9 +137,7 @@ final class Accelerator: ManagedAccelerator {
 
     // MARK: - Changing
 
-    /// Applies new settings and addresses.
-    ///
-    /// `allow` must contain all loopback addresses of an address family.
+    /// Applies new settings and addresses; `allow` must contain all loopback addresses of a family.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -153,7 +151,7 @@ final class Accelerator: ManagedAccelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// Suspends acceleration: workers see every query.
+    /// Workers see every query during `body`.
     package func suspended(while body: () async throws -> Void) async rethrows {
         kernel?.suspend()
         defer { kernel?.resume() }
@@ -172,7 +170,7 @@ final class Accelerator: ManagedAccelerator {
         record(pass)
     }
 
-    /// Counts all hits, with a pause after each step.
+    /// Pauses after each step.
     private func collectAll() async {
         var pass = Pass()
         while step(&pass) { await clocks.pause() }

@@ -6,8 +6,7 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Loads libcurl and the system's CA certificates on a thread, if needed: milliseconds, and 6
-    /// MiB.
+    /// Loads libcurl and the system's certificates on a thread, if needed: milliseconds, and 6 MiB.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (components.needsHTTP, components.trustsSystem)
         guard starter == nil, needsHTTP || needsTrust else { return }
@@ -38,7 +37,7 @@ extension Daemon {
 extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
-    /// True if TLS connections need the system's CA certificates.
+    /// True if TLS connections need the system's certificates.
     fileprivate var trustsSystem: Bool {
         settings.vendors.contains { $0.caFile == nil && $0.account.usesTLS }
             || settings.upstreams.contains { $0.caFile == nil && $0.url.scheme.isProtected }

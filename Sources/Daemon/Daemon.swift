@@ -10,7 +10,7 @@ package import Logging
 package import Net
 internal import Resolver
 
-/// Life cycle of the daemon: bind, start, notify systemd, answer until a signal, drain.
+/// Life cycle of the daemon.
 @ServiceLoop
 package final class Daemon {
     var components: Components
@@ -34,7 +34,7 @@ package final class Daemon {
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
-    /// Removal of cache entries that a reload made invalid.
+    /// Removal of entries that a reload made invalid.
     var sweeping: Task<Int, Never>?
 
     private(set) var isStopping = false
@@ -192,9 +192,7 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Drops capabilities for this thread and for later threads.
-    ///
-    /// If a seccomp filter prevents the call, the daemon keeps the capabilities.
+    /// Drops capabilities for this thread and later ones, unless a seccomp filter prevents that.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()

@@ -6,10 +6,10 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reaction to a change of the network and to a resume from system sleep.
+/// Reaction to a change of the network and to a resume from sleep.
 ///
-/// Connections of the old network would hang for minutes: they are closed, and pending calls are
-/// sent again. Cached answers may suit the old network only: they are marked stale.
+/// Connections of the old network would hang for minutes, so they are closed, and pending calls are
+/// sent again. Cached answers may suit the old network only, so they are marked stale.
 @ServiceLoop
 final class NetworkReaction {
     private(set) var numbers = NetworkEvents()
@@ -46,9 +46,8 @@ final class NetworkReaction {
         }
     }
 
-    /// Reacts in one iteration of the service loop: nothing is sent in between.
-    ///
-    /// A large cache is marked stale in later iterations.
+    /// Reacts in one iteration of the service loop; only a large cache is marked stale in later
+    /// ones.
     func react(to event: String) {
         numbers.latest = components.clocks.now()
         components.http?.reset()

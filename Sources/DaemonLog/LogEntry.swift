@@ -9,7 +9,7 @@ struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
 
-    /// Names are lower-case words with hyphens.
+    /// Lower-case words with hyphens.
     var fields: [Field] = []
 
     var time = Self.now
@@ -32,7 +32,7 @@ extension LogEntry {
     /// For a terminal or a file.
     var text: String { "\(time) \(level): \(words)" }
 
-    /// JSON: `time`, `level`, `message`, and the fields.
+    /// `time`, `level`, `message`, and the fields.
     var json: String {
         let members = [("time", time), ("level", "\(level)"), ("message", message)]
         let all = members + fields.map { ($0.name, $0.value) }
@@ -43,9 +43,7 @@ extension LogEntry {
     /// For a journal that reads standard error (sd-daemon(3)).
     var prefixed: String { "<\(level.priority)>\(words)" }
 
-    /// Fields of the journal entry (systemd.journal-fields(7)).
-    ///
-    /// Own fields have names such as `HTTPDNSD_VENDOR`.
+    /// systemd.journal-fields(7), and own fields such as `HTTPDNSD_VENDOR`.
     var journalFields: [String] {
         [
             "MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)",

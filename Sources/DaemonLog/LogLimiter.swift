@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Limit of one log line per minute and kind; further lines are counted.
+/// Limit of one log line per minute and kind: a line of code and its fields.
 ///
-/// Lines are of one kind if the same line of code writes them with the same fields. The limit
-/// applies to lines that have fields and are of level notice or higher. Lines that a client, an
-/// upstream, a vendor or the network can cause must have fields.
+/// Lines below level notice or without fields have no limit. Lines that a client, an upstream, a
+/// vendor or the network can cause must have fields.
 struct LogLimiter {
     static let window: Duration = .seconds(60)
 
@@ -18,7 +17,6 @@ struct LogLimiter {
         var fields: String
     }
 
-    /// Logged within `window`.
     private struct Logged {
         var entry: LogEntry
         var end: Instant

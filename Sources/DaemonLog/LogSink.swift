@@ -5,7 +5,7 @@ package import Logging
 internal import Net
 internal import Synchronization
 
-/// Log sink: filters entries, limits repetitions, and stores the latest in memory.
+/// Filters entries, limits repetitions, and stores the latest in memory.
 package final class LogSink: Sendable {
     /// Source of entries about single queries, which the flight recorder (latest lines in memory)
     /// skips.
@@ -22,10 +22,9 @@ package final class LogSink: Sendable {
     private let dropped = Atomic<UInt64>(0)
     private let now: @Sendable () -> Instant
 
-    /// Command line; nil if the settings decide.
+    /// From the command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
-    /// Level of the operator, and level of the settings.
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
     /// Writes to the journal or standard error; `level` overrides the settings.
@@ -56,7 +55,7 @@ package final class LogSink: Sendable {
         format.withLock { $0 = settings.format }
     }
 
-    /// Sets the minimum level; nil restores the settings.
+    /// Nil restores the settings.
     package func setLevel(_ level: Logger.Level?) {
         threshold.level = chosen.withLock { chosen in
             chosen.byOperator = level
@@ -64,7 +63,7 @@ package final class LogSink: Sendable {
         }
     }
 
-    /// Current minimum level, and the configured level.
+    /// Current and configured level.
     package var levels: (now: Logger.Level, settings: Logger.Level) {
         chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
@@ -75,12 +74,11 @@ package final class LogSink: Sendable {
     /// The flight recorder also has unlogged entries.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
-    /// Dropped since the start because of a slow reader.
+    /// Dropped because of a slow reader.
     package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
 
     // MARK: - Taking
 
-    /// Records an entry, and writes it if allowed.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
         var isLogged = entry.level >= threshold.level
         if isLogged, entry.level >= .notice, !entry.fields.isEmpty {
@@ -147,7 +145,7 @@ package final class LogSink: Sendable {
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 
-    /// Installs a crash handler that writes the flight recorder to standard error.
+    /// Writes the flight recorder to standard error in a crash.
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 

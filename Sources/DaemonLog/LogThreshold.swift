@@ -2,7 +2,7 @@
 internal import Logging
 internal import Synchronization
 
-/// Minimum log level of all copies of a handler.
+/// Minimum level of all copies of a handler.
 final class LogThreshold: Sendable {
     /// Index in `Logger.Level.allCases`.
     private let rank: Atomic<Int>

@@ -3,12 +3,11 @@ internal import Configuration
 internal import Logging
 internal import Net
 
-/// Writer of log entries with its own thread.
+/// Writer thread: a write may block without limit, for example on a failed disk.
 ///
-/// A write may block without limit, for example on a failed disk. Entries above the limits are
-/// dropped and counted.
+/// Entries above the limits are dropped and counted.
 struct LogWriter: Sendable {
-    /// Queued entries; the thread may hold as many again.
+    /// The thread may hold as many again.
     static let entryLimit = 4_096
     static let octetLimit = 1 << 20
 
@@ -16,7 +15,7 @@ struct LogWriter: Sendable {
 
     private let queue: BackgroundQueue<(entry: LogEntry, format: LogFormat)>
 
-    /// - Throws: `SocketError.system`: no descriptor or thread left.
+    /// Throws if no descriptor or thread is left.
     init(to destination: LogDestination) throws(SocketError) {
         queue = try BackgroundQueue(
             named: "log",

@@ -18,7 +18,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// Demo values of Baidu and Volcengine are from their documentation.
+        /// Baidu's and Volcengine's are from their documentation.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -60,7 +60,6 @@ struct Account: Sendable, Equatable {
         var description: String
     }
 
-    /// Values that differ from the demo values.
     private var values: [Field: String] = [:]
 
     subscript(field: Field) -> String {

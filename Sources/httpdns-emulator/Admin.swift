@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Handler of the paths below `/_emulator`, which control the emulator.
+/// Handler of the paths below `/_emulator`, which no vendor has.
 struct Admin {
     let emulator: Emulator
 
-    /// No vendor has such a path.
     static func owns(_ path: String) -> Bool { path.hasPrefix("/_emulator/") }
 
     func response(to request: Request) -> Response {
@@ -54,7 +53,7 @@ struct Admin {
 
     private static let json = "application/json"
 
-    /// Keeps the old faults if any line is invalid.
+    /// Keeps the old faults if a line is invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -2,14 +2,13 @@
 import Foundation
 import Locks
 
-/// Units that the vendors would bill for the calls of all clients, by name and family.
+/// Units that the vendors would bill for all calls, by name and family.
 ///
-/// The rules are in ``Rate``. They are the vendors' published rules; no part of the daemon's own
-/// count is used.
+/// The rules in ``Rate`` are the vendors', independent of the daemon's count.
 final class Bill: Sendable {
     private struct State {
         var units = 0
-        /// Units by lower-case name, then by record type; a type without units has no entry.
+        /// By lower-case name, then by record type.
         var names: [String: [Charge.Item.RecordType: Int]] = [:]
     }
 
@@ -31,7 +30,6 @@ final class Bill: Sendable {
 
     func reset() { state.withLock { $0 = State() } }
 
-    /// Bill as printed by `GET /_emulator/bill`, with sorted names.
     var json: JSONText {
         let state = state.withLock { $0 }
         let names = state.names.sorted { $0.key < $1.key }.map { name, units in
@@ -44,59 +42,50 @@ final class Bill: Sendable {
     }
 }
 
-/// Billing rule of a call: what the vendor counts, and the weight of the connection.
+/// Billing rule of a call.
 ///
-/// Read on 2026-11-23 from the vendors' pages; not confirmed by an invoice.
+/// From the vendors' pages, read on 2026-11-23; not confirmed by an invoice.
 struct Rate: Sendable, Equatable {
-    /// What the vendor counts.
     enum Unit: Sendable, Equatable {
-        /// A name and family with an address; each of several client addresses counts.
+        /// A name and family with an address, for each client address.
         case answer
         /// A name with an address of any requested family.
         case name
-        /// A request with status 200, also without addresses.
+        /// A request with status 200, even without addresses.
         case request
     }
 
     var unit: Unit
-    /// Units over HTTP.
     var http: Int
-    /// Units over HTTPS.
     var https: Int
 
-    /// Alibaba EMAS, without AES encryption
-    /// (<https://www.alibabacloud.com/help/en/httpdns/latest/billing>).
+    /// Alibaba EMAS without AES (<https://www.alibabacloud.com/help/en/httpdns/latest/billing>).
     static let alibaba = Rate(unit: .answer, http: 1, https: 5)
 
-    /// Alibaba EMAS, with AES-CBC or AES-GCM encryption (same page).
+    /// Alibaba EMAS with AES-CBC or AES-GCM (same page).
     static let alibabaEncrypted = Rate(unit: .answer, http: 3, https: 8)
 
-    /// Baidu: an HTTPS resolution counts as five
-    /// (<https://cloud.baidu.com/product-price/httpdns.html>).
+    /// Baidu (<https://cloud.baidu.com/product-price/httpdns.html>).
     ///
-    /// The page does not say whether a name without addresses counts, or a name with both families
-    /// twice. Here neither is the case.
+    /// Not on the page: here a name without addresses is free, and one with both families counts
+    /// once.
     static let baidu = Rate(unit: .name, http: 1, https: 5)
 
-    /// AliDNS: an HTTPS request counts as five
-    /// (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
+    /// AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
     static let alidns = Rate(unit: .request, http: 1, https: 5)
 
     /// Vendors without a known unit: Tencent, Volcengine, and DNS in JSON except AliDNS.
     static let request = Rate(unit: .request, http: 1, https: 1)
 }
 
-/// Billable part of a call: the rate, and the parameters on which the units depend.
 struct Charge: Sendable {
     var rate: Rate
-    /// Requested families, IPv4 first; empty for other record types of DNS in JSON.
+    /// IPv4 first; empty for other record types of DNS in JSON.
     var families: [Family]
-    /// Client addresses that the answers are for.
+    /// Addresses that the answers are for.
     var clients: [String]
 
-    /// Units of a name and record type.
     struct Item: Sendable, Equatable {
-        /// Record types in the bill.
         enum RecordType: String, CaseIterable, Sendable {
             case a, aaaa, other
 
@@ -110,7 +99,7 @@ struct Charge: Sendable {
             }
         }
 
-        /// Lower-case name without the final dot.
+        /// Lower-case, without the final dot.
         var name: String
         var type: RecordType
         var units: Int
@@ -118,12 +107,9 @@ struct Charge: Sendable {
 
     /// Returns the units of a call with status 200.
     ///
-    /// One unit for several families belongs to the first of them with an address, or to the first
-    /// of them if none has an address. One unit for several names belongs to the first name.
-    ///
-    /// - Parameters:
-    ///   - isRefused: true if a fault replaced the answer by an error of the vendor. An error has
-    ///     no addresses, but it is a request.
+    /// A unit for several families belongs to the first one with an address, or else to the first
+    /// one. A unit for several names belongs to the first name. `isRefused` means a vendor's error,
+    /// which has no addresses but is a request.
     func items(
         for names: [String],
         in zone: Zone,
@@ -153,7 +139,7 @@ struct Charge: Sendable {
         }
     }
 
-    /// Returns the requested families in which the name has an address for one of the clients.
+    /// Returns the families in which the name has an address for a client.
     private func answered(_ name: String, _ clients: [String], _ zone: Zone) -> [Family] {
         families.filter { family in
             clients.contains { !zone.answer(name, family, for: Address($0)).addresses.isEmpty }
@@ -163,8 +149,6 @@ struct Charge: Sendable {
 
 extension Request {
     /// True if the nearest proxy received the request over HTTPS.
-    ///
-    /// The emulator has no TLS, so only the proxy knows. As with `client`, the last value counts.
     var isHTTPS: Bool {
         let scheme = headers["x-forwarded-proto"]?.split(separator: ",").last
         return scheme?.trimmingCharacters(in: .whitespaces).lowercased() == "https"

@@ -4,17 +4,15 @@ import Locks
 
 /// Counters of client calls, taken before any fault.
 final class Calls: Sendable {
-    /// Printed by `GET /_emulator/calls`.
     struct Numbers: Codable, Sendable, Equatable {
         /// Including refused calls.
         var lookups = 0
         var paths: [String: Int] = [:]
         /// Lower case; a batch counts once for each name.
         var names: [String: Int] = [:]
-        /// Calls by channel, such as `tencent-aes`.
+        /// Such as `tencent-aes`.
         var channels: [String: Int] = [:]
         var connections = 0
-        /// One call may have several.
         var faults = 0
         var last: Last?
         /// Never reset.
@@ -28,18 +26,16 @@ final class Calls: Sendable {
     struct Last: Codable, Sendable, Equatable {
         var method: String
         var path: String
-        /// As received.
         var parameters: [String: String]
-        /// Names after decryption.
+        /// After decryption.
         var names: [String]
         var channel: String
         var client: String
-        /// Lower-case names.
         var headers: [String: String]
     }
 
     struct Loaded: Codable, Sendable, Equatable {
-        /// Increased by each successful reload.
+        /// Number of loads.
         var generation = 1
         var names = 0
     }
@@ -82,7 +78,6 @@ final class Calls: Sendable {
         copy.zone = zone
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Strings and integers always encode.
         guard let data = try? encoder.encode(copy) else {
             preconditionFailure("cannot encode the counters")
         }
@@ -90,11 +85,9 @@ final class Calls: Sendable {
     }
 }
 
-/// Open connections, limited by `Limits.connections`.
 final class OpenConnections: Sendable {
     private let number = Lock(0)
 
-    /// Returns false if the limit is reached.
     func open() -> Bool {
         number.withLock { number in
             guard number < Limits.connections else { return false }

@@ -3,11 +3,11 @@ import COpenSSL
 
 /// Ciphers of the Tencent document 379/3530 and the Alibaba document 2978980.
 enum Cipher: Sendable {
-    /// DES-ECB with PKCS#5 padding; weak, but Tencent's default.
+    /// With PKCS#5 padding; weak, but Tencent's default.
     case des
-    /// AES-128-CBC with PKCS#7 padding; the IV precedes the ciphertext.
+    /// AES-128 with PKCS#7 padding; the IV precedes the ciphertext.
     case aes
-    /// AES-128-GCM; the nonce precedes the ciphertext, the tag follows it.
+    /// AES-128; the nonce precedes the ciphertext, the tag follows it.
     case gcm
 
     enum Failure: Error {
@@ -38,11 +38,9 @@ enum Cipher: Sendable {
 
     // MARK: - Messages
 
-    /// Encrypts a message.
+    /// Encrypts a message, with a random initial vector if nil.
     ///
-    /// - Parameters:
-    ///   - initialVector: 16 octets for CBC, 12 for GCM; random if nil. Unused by DES.
-    ///   - padded: if false, the text must be whole blocks.
+    /// If not `padded`, the text must be whole blocks.
     func seal(
         _ text: [UInt8],
         key: [UInt8],
@@ -86,10 +84,9 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// OpenSSL context with the default and the legacy provider (for DES); never freed.
+    /// With the legacy provider, for DES.
     ///
-    /// Loading a provider by name disables the automatic default provider
-    /// (`OSSL_PROVIDER_load(3)`).
+    /// Loading a provider disables the automatic default provider (`OSSL_PROVIDER_load(3)`).
     // SAFETY: created once and never freed; OpenSSL locks what its contexts share.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),

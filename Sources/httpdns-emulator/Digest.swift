@@ -53,7 +53,7 @@ enum Digest {
     }
 }
 
-/// Hexadecimal in lower case; decodes any case.
+/// Encodes in lower case; decodes any case.
 enum Hex {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
@@ -63,7 +63,6 @@ enum Hex {
         )
     }
 
-    /// Nil for invalid digits.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = text.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
         guard digits.count.isMultiple(of: 2) else { return nil }

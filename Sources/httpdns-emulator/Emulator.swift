@@ -2,7 +2,6 @@
 import Foundation
 import Locks
 
-/// Emulator of the vendors' servers.
 final class Emulator: Sendable {
     /// The first match serves a request.
     private let vendors: [any Vendor]
@@ -57,9 +56,6 @@ final class Emulator: Sendable {
 
     // MARK: - Answering
 
-    /// Answers a request.
-    ///
-    /// - Parameter onNewConnection: true for the first call.
     func reply(to request: Request, onNewConnection: Bool) -> Reply {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
@@ -85,12 +81,12 @@ final class Emulator: Sendable {
                     try call.answer(zone, damage.distortion)
                 }
         } catch {
-            // Encryption fails only if OpenSSL lacks a cipher or memory.
+            // OpenSSL lacks the cipher or memory.
             log("\(request.path): cannot answer: \(error)")
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
-        // A reply that is then delayed, damaged or dropped is billed: the vendor resolved the names.
+        // Billed even if then delayed, damaged or dropped: the vendor resolved the names.
         if let charge = call.charge, reply.response.status == 200 {
             bill.add(
                 charge.items(

@@ -2,7 +2,7 @@
 
 /// Limits on what clients and files can use.
 enum Limits {
-    /// Further connections are closed without an answer.
+    /// Further connections are closed.
     static let connections = 4096
 
     /// 8 names of 253 octets have 4.2 kB of hexadecimal digits.
@@ -13,7 +13,7 @@ enum Limits {
     /// Per read.
     static let readOctets = 4096
 
-    /// Read after a request was refused.
+    /// Read after a refused request.
     static let drainedOctets = 1024 * 1024
 
     /// Of filler, per write.
@@ -22,7 +22,6 @@ enum Limits {
     /// Never held in memory.
     static let hugeOctets = 1 << 40
 
-    /// One hour.
     static let delayMilliseconds = 3_600_000
 
     static let faults = 256

@@ -4,8 +4,7 @@
 enum Manual {
     static let discussion = """
         Serves the HTTPDNS protocols of Tencent Cloud, Alibaba EMAS, Baidu and Volcengine, and \
-        DNS in JSON, from a zone file. Shows how a resolver reacts to a slow, faulty or \
-        unreachable vendor. No vendor account is needed.
+        DNS in JSON, from a zone file and with injected faults. No vendor account is needed.
 
           httpdns-emulator --zone names.zone --fault delay=800:every:3
           curl 'http://127.0.0.1:8053/d?dn=www.example.com&token=987654321&ttl=1'
@@ -14,11 +13,10 @@ enum Manual {
 
         The server speaks HTTP/1.1 without TLS. For HTTPS and HTTP/2 use a proxy such as nginx; \
         the last address in X-Forwarded-For is then the client. When ready, the server prints \
-        'listening on ADDR:PORT' to standard output. SIGHUP reloads the zone. SIGTERM and SIGINT \
-        stop the server.
+        'listening on ADDR:PORT'. SIGHUP reloads the zone.
 
         VENDORS
-        All vendors are served together, distinguished by path; /resolve by its parameters.
+        The path distinguishes the vendors; for /resolve, the parameters.
 
           Tencent     /d, /conf
           Alibaba v1  /ACCOUNT/d, sign_d, resolve, sign_resolve, ss
@@ -30,8 +28,8 @@ enum Manual {
                       DNSPod, AliDNS; uid, ak, key and ts are checked if sent)
 
         ACCOUNTS
-        Each vendor has one account. --account reads lines 'FIELD = VALUE'; '#' starts a comment. \
-        --set overrides the file, and options such as --id override --set.
+        --account reads lines 'FIELD = VALUE'; '#' starts a comment. --set overrides the file, and \
+        options such as --id override --set.
 
         \(accounts)
 
@@ -45,15 +43,15 @@ enum Manual {
           NAME empty                            registered, without addresses
 
         A file named *.json is {"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": N}, \
-        ...}; all members except "ttl" are optional.
+        ...}; only "ttl" is required.
 
         '*.example.com' covers all names below example.com without a line. A name without a line \
         is not registered: its answer is empty, a batch omits it, and JSON returns NXDOMAIN.
 
-        Without --zone, the zone has the names of the vendors' examples (cloud.tencent.com, \
-        www.qq.com, www.dnspod.cn, www.aliyun.com, www.taobao.com, www.baidu.com, www.a.com, \
-        www.b.com), and below example.com: www, four (no AAAA), six (no A), none (empty), alias \
-        (CNAME of www), near (differs for 203.0.113.0/24).
+        The default zone has the names of the vendors' examples (cloud.tencent.com, www.qq.com, \
+        www.dnspod.cn, www.aliyun.com, www.taobao.com, www.baidu.com, www.a.com, www.b.com), and \
+        below example.com: www, four (no AAAA), six (no A), none (empty), alias (CNAME of www), \
+        near (differs for 203.0.113.0/24).
 
         FAULTS
         KIND[=VALUE][:CONDITION]... Several faults combine.
@@ -77,7 +75,7 @@ enum Manual {
           wrong-key              encrypts with an unknown key
           bad-padding            encrypts with invalid padding, or a wrong tag
 
-        All conditions must hold; a fault without conditions always occurs.
+        All conditions must hold.
 
           :every:N               each N-th call that meets :name: and :path:
           :first:N               the first N calls that meet :name: and :path:
@@ -86,7 +84,7 @@ enum Manual {
           :probability:P         random with probability P (0-1), see --seed
 
         ERRORS
-        Errors of invalid requests, and of the fault error=CODE:
+        For invalid requests and the fault error=CODE:
 
           Alibaba     {"code":CODE} with 400 (MissingArgument, InvalidHost,
                       TooManyHosts, LimitExceeded, SdnsNotSupported), 403
@@ -101,7 +99,7 @@ enum Manual {
           Volcengine
 
         CONTROL
-        Requests to the same address control the running server:
+        Requests that control the running server:
 
           POST /_emulator/faults  replace all faults: one per line, none clears
           GET  /_emulator/faults  list the faults
@@ -122,7 +120,7 @@ enum Manual {
           curl --data-binary status=429,3:first:2 127.0.0.1:8053/_emulator/faults
 
         BILLING
-        The bill follows the vendors' published rules, read on 2026-11-23:
+        By the vendors' published rules, read on 2026-11-23:
 
           VENDOR             UNIT                              HTTP  HTTPS
           Alibaba            name and family with an address   1     5
@@ -133,19 +131,16 @@ enum Manual {
           Tencent,           request; the vendors' units are   1     1
           Volcengine         not known
 
-        Where the unit is a name, each name of a batch counts. Refused calls, service addresses \
-        (ss, /conf) and replies with a status other than 200 are free. A reply with status 200 \
-        that a fault delays, damages or drops is billed. error=CODE has no addresses, but counts \
-        as a request if its status is 200. A request is HTTPS if the proxy sends \
-        'X-Forwarded-Proto: https'.
+        Refused calls, service addresses (ss, /conf) and replies with a status other than 200 are \
+        free. A reply with status 200 that a fault delays, damages or drops is billed. error=CODE \
+        has no addresses, but counts as a request if its status is 200. A request is HTTPS if the \
+        proxy sends 'X-Forwarded-Proto: https'.
 
-        A unit of a request with several names belongs to the first name, and a unit for both \
-        families to A, or to AAAA if only that has an address. 'other' is for other record types \
-        of JSON. A value 0 is omitted.
+        A unit for several names belongs to the first name; a unit for both families to A, or to \
+        AAAA if only that has an address. 'other' is for other record types of JSON. \
+        Zeros are omitted.
 
         UNDOCUMENTED BEHAVIOUR
-        Where the vendors' documents have gaps, the server behaves as follows.
-
         Tencent: a wrong id or token, or an expired signature, gets --refusal. A request that \
         cannot be parsed or decrypted gets status 200 without content: an unknown type or alg, a \
         duplicate parameter, more than 8 names, token and alg together, a malformed name. A batch \

@@ -66,7 +66,7 @@ struct Program: AsyncParsableCommand {
         // EPIPE must not end the process (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        // Reports errors of the command line before network errors.
+        // Errors of the command line come before network errors.
         _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
         let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())
@@ -95,7 +95,6 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Clients use the address `own`.
     private func makeEmulator(at own: Endpoint) throws -> Emulator {
         let faults = try fault.map { spec in
             do throws(Fault.Failure) {
@@ -169,7 +168,7 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// Address of local clients for a listener bound to `text`.
+    /// For local clients of a listener at `text`.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }
@@ -177,17 +176,13 @@ extension Endpoint {
     }
 }
 
-/// Sequence of signal numbers.
 private struct Signals {
-    /// In order of arrival.
     let arrivals: AsyncStream<Int32>
 
     /// Must live as long as signals are expected.
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when every signal source is registered.
-    ///
-    /// libdispatch registers asynchronously: an earlier signal would be lost.
+    /// Returns when all are registered, because libdispatch loses earlier signals.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

@@ -4,10 +4,10 @@
 //
 // Answers only the common form of queries (see `QueryView`). All other packets pass unchanged.
 //
-// Writes by helpers: for direct writes, the kernel would make every packet of the device writable, and
-// most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the first write
-// to a stack slot, unless a helper has filled the slot: therefore a helper loads the headers, and names
-// are read twice.
+// Writes by helpers: for direct writes, the kernel would make every packet of the device writable,
+// and most loopback packets are shared. Without CAP_PERFMON, a speculation barrier follows the
+// first write to a stack slot, unless a helper has filled the slot: therefore a helper loads the
+// headers, and names are read twice.
 //
 // Numbers that may be spilled to the stack have 64 bits: the verifier of Linux 6.1 takes shorter
 // numbers for partial pointers.
@@ -15,7 +15,7 @@
 // `scripts/bpf` compiles this file to `answer.inc`.
 #include "packet.h"
 
-/// Next program (TC_ACT_UNSPEC), or accept (TC_ACT_OK).
+/// Next program, or accept.
 enum { PASSED = -1, ANSWERED = 0 };
 
 /// Up to the last used field.
@@ -51,15 +51,14 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides a value range from the compiler, which then emits the bounds checks for the verifier.
+/// Hides a value range, so the compiler emits the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Computes a packet pointer here: the compiler must not merge two pointers into one with a variable
-/// offset.
+/// Computes a packet pointer here: merged pointers would have a variable offset.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that a
-/// spilled number is overwritten completely.
+/// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that
+/// a spilled number is overwritten completely.
 #define LAST() asm volatile("" : : : "memory")
 
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
@@ -121,7 +120,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // Initialise all of `frame`: for the verifier, the IPv6 branch is possible too.
+        // For the verifier, the IPv6 branch is possible too.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;
@@ -152,7 +151,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     // One question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // Loopback leaves the checksum of the pseudo-header here. Packets with a complete checksum pass.
+    // A checksum of the pseudo-header only, as on loopback; other packets pass.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
@@ -286,7 +285,7 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // A full barrier, before the sequence number is read again: an atomic operation with a result.
+    // A full barrier before the sequence number is read again: an atomic operation with a result.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");

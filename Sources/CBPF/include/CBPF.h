@@ -10,19 +10,18 @@ struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
 
-    /// Mapped: state for the daemon to write, hit counters for the daemon to read.
+    /// State for the daemon to write, hit counters for the daemon to read.
     struct answer_state *state;
     uint64_t *hits;
     uint32_t entries;
 };
 
-/// Failed item, such as "the BPF program".
+/// Such as "the BPF program".
 typedef const char *bpf_failure;
 
-/// Creates maps for at most `entries` answers and loads the program.
+/// Creates maps for `entries` answers and loads the program.
 ///
-/// Returns 0, or a negated errno with `failure` set. `log` receives the log of the verifier, or is
-/// empty.
+/// Returns 0, or a negated errno with `failure` set. `log` receives the log of the verifier.
 int bpf_answering_open(struct bpf_answering *answering, uint32_t entries, bpf_failure *failure,
                        char *log, uint32_t log_octets);
 
@@ -33,7 +32,7 @@ void bpf_answering_close(struct bpf_answering *answering);
 /// Returns a negated errno on failure: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// Returns the index of the loopback device, or a negated errno.
+/// Returns a negated errno on failure.
 int bpf_loopback_device(void);
 
 /// Adds or replaces an answer; returns -E2BIG if the map is full.
@@ -67,6 +66,6 @@ void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
 uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
                            uint16_t type, uint8_t variant);
 
-/// At most `ANSWER_LISTENERS` addresses of workers; call between `begin` and `end`.
+/// At most `ANSWER_LISTENERS` addresses; call between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,
                           uint32_t count);

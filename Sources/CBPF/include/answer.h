@@ -11,10 +11,9 @@ enum {
     ANSWER_TTLS = 16,
     ANSWER_LISTENERS = 16,
 
-    /// OPT record without options.
     ANSWER_OPT_OCTETS = 11,
 
-    /// Name, sections and OPT record. A map element, with the header of the kernel, fills whole cache
+    /// Name, sections and OPT record; a map element with the header of the kernel fills whole cache
     /// lines.
     ANSWER_OCTETS = 768,
 
@@ -45,15 +44,15 @@ struct answer_listener {
     uint16_t family;
 };
 
-/// One element, which the daemon has mapped and writes.
+/// One element, which the daemon writes.
 struct answer_state {
-    /// Answered address families; 0 disables all replies.
+    /// 0 disables all replies.
     uint32_t families;
     uint32_t listener_count;
 
     /// Odd while the daemon changes answers; different after each change.
     ///
-    /// The kernel may reuse the memory of a replaced element while another processor reads it.
+    /// The kernel may reuse a replaced element while another processor reads it.
     uint64_t sequence;
 
     /// Set before any answer is added.
@@ -61,7 +60,7 @@ struct answer_state {
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
-/// Everything after the question, and its validity.
+/// Everything after the question.
 struct answer {
     /// TTLs start, use ends: nanoseconds of CLOCK_BOOTTIME.
     uint64_t stored_at;
@@ -73,24 +72,25 @@ struct answer {
     uint8_t variant;
     uint8_t name_count;
 
-    /// RCODE, and AD in its header position.
+    /// RCODE and AD.
     uint16_t flags;
     uint16_t section_count;
 
-    /// Records of the three sections; at most the maximum number of TTLs.
+    /// Records of the three sections.
     uint8_t counts[3];
     uint8_t ttl_count;
 
-    /// In the sections.
+    /// Offsets in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// Name in lower-case wire form, padded with 0 to `answer_words`; sections; OPT record without DO.
+    /// Name in lower-case wire form, padded with 0 to `answer_words`; sections; OPT record without
+    /// DO.
     ///
     /// In this order, a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
-/// Maps `A` to `Z` to lower case (RFC 4343).
+/// Lower case (RFC 4343).
 static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octets) {
     const uint64_t seven = octets & 0x7F7F7F7F7F7F7F7FULL;
     const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
@@ -105,9 +105,9 @@ static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name
 
 /// Adds eight octets and the secret of their position.
 ///
-/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Without the secrets,
-/// two chosen questions have equal keys with probability at most 2^-32. Then one copy replaces the
-/// other, and a worker answers the other question.
+/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Without the
+/// secrets, two chosen questions have equal keys with probability at most 2^-32. Then one copy
+/// replaces the other, and a worker answers the other question.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Does not wait; the address need not be valid.
+/// The address need not be valid.
 static inline void memory_prefetch(const void *address) { __builtin_prefetch(address); }

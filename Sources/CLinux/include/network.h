@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Network and clock events: rtnetlink(7), timerfd_create(2). Functions return -1 and set errno on
-// failure.
+// rtnetlink(7), timerfd_create(2). Functions return -1 and set errno on failure.
 #pragma once
 #include <stdint.h>
 
@@ -48,16 +47,14 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// Events of links, addresses and default routes.
-///
-/// A filter drops other routes: a router may have a million.
+/// Events of links, addresses and default routes; a filter drops other routes, of which a router
+/// may have a million.
 int linux_route_events(void);
 
-/// Socket for requests to the kernel.
 int linux_route_requests(void);
 
-/// Timer that is readable when the wall clock is set or the machine resumes; read(2) then fails with
-/// ECANCELED and re-arms the timer.
+/// Readable when the wall clock is set or the machine resumes; read(2) then fails with ECANCELED
+/// and re-arms the timer.
 int linux_clock_changes(void);
 
 /// 1 if the wall clock is synchronised, 0 if not, -1 if unknown.

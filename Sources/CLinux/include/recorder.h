@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ring buffer of the last log lines, which a crashing process can write out.
+// Circular buffer of the last log lines, which a crashing process can write out.
 #pragma once
 #include <stddef.h>
 
-/// Lines, and octets of a line.
 enum { RECORDER_LINES = 2048, RECORDER_OCTETS = 252 };
 
-/// Uses 0.5 MiB when full.
+/// 0.5 MiB when full.
 struct recorder;
 
-/// Returns NULL without memory.
+/// NULL without memory.
 struct recorder *recorder_new(void);
 
-/// Frees a buffer, unless it was passed to ``recorder_write_at_crash``.
+/// Not for a buffer that was passed to ``recorder_write_at_crash``.
 void recorder_free(struct recorder *recorder);
 
-/// Replaces the oldest line; `shown` is 1 if the line has been logged. Not thread-safe.
+/// Replaces the oldest line; `shown` is 1 if the line has been logged.
+///
+/// Not thread-safe.
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown);
 
 size_t recorder_count(const struct recorder *recorder);
 
-/// Returns the size of the line `number` (0 is the oldest). `text` is valid until the next call of
-/// `recorder_note`.
+/// Returns the size of line `number` (0 is the oldest).
+///
+/// `text` is valid until the next `recorder_note`.
 size_t recorder_line(const struct recorder *recorder, size_t number, const char **text, int *shown);
 
 /// Writes all lines to standard error on a fault, abort or trap.

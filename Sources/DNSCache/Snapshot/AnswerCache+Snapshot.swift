@@ -2,13 +2,12 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Returns the `count` questions (at most 65,536) with the most hits, to refresh them after a
-    /// start or network change.
+    /// Returns the questions with the most hits, at most 65,536, to refresh them.
     package func hottest(_ count: Int, now: Instant) -> [HotEntry] {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Twice as many are collected, so the work for each entry does not depend on `count`.
+        // Twice as many are collected, so the work per entry does not depend on `count`.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -23,7 +22,7 @@ extension AnswerCache {
         return Self.best(hottest, count)
     }
 
-    /// Returns the entries with the most hits, each question once.
+    /// Each question once.
     private static func best(_ entries: [HotEntry], _ count: Int) -> [HotEntry] {
         var seen: Set<Question> = []
         let sorted = entries.sorted { $0.hits > $1.hits }
@@ -35,14 +34,14 @@ extension AnswerCache {
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Hits of this entry, plus half of the hits of the entries that it replaced.
+    /// Includes half of the hits of replaced entries.
     package var hits: UInt32
 
     package var isFresh: Bool
 }
 
 extension AnswerTable {
-    /// Returns some entries of vendors and upstreams with more than `least` hits.
+    /// Entries of vendors and upstreams with more than `least` hits.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,
@@ -66,7 +65,7 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores entries; returns how many, and how many of these are stale.
+    /// Returns how many entries were stored, and how many of these are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

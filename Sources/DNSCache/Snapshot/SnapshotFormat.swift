@@ -13,13 +13,12 @@
 ///                 name in wire form, records }...; oldest first
 ///     end    = total number of entries (64); once, last
 enum SnapshotFormat {
-    /// The line ends in it reveal text-mode transfers, as in PNG.
+    /// The line ends reveal text-mode transfers, as in PNG.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
     /// Version 2 added the AD flag, version 3 digests.
     static let version: UInt16 = 3
 
-    /// The versions that are read.
     static let versions: ClosedRange<UInt16> = 1...3
 
     static let versionWithDigests: UInt16 = 3
@@ -28,13 +27,13 @@ enum SnapshotFormat {
 
     static var blockHeaderOctets: Int { 9 }
 
-    /// A block ends beyond one of these limits, which bounds the lock time to about 50 µs.
+    /// A block ends beyond one of these: about 50 µs of lock time.
     static let block: (octets: Int, entries: Int) = (64 << 10, 256)
 
     /// A full block and the largest entry.
     static let largestPayload = 160 << 10
 
-    /// Longer server names are truncated.
+    /// Longer names are truncated.
     static let nameOctets = 255
 
     enum Kind: UInt8 {
@@ -44,10 +43,10 @@ enum SnapshotFormat {
         case end = 0x5A
     }
 
-    /// Flag: hit since last spared from eviction.
+    /// Hit since last spared from eviction.
     static let isInDemand: UInt8 = 1
 
-    /// Flag: AD, from version 2 on.
+    /// AD, from version 2 on.
     static let isAuthentic: UInt8 = 2
 
     static func flags(ofVersion version: UInt16) -> UInt8 {
@@ -73,23 +72,21 @@ enum SnapshotFormat {
     }
 }
 
-/// Error in a snapshot, with its offset in the file.
+/// Error with its offset in the file.
 package enum SnapshotError: Error, Equatable {
     case notASnapshot(at: Int)
 
     case version(UInt16, at: Int)
 
-    /// The file ends within the element at this offset.
     case truncated(at: Int)
 
     case tooLong(at: Int)
 
     case checksum(at: Int)
 
-    /// A block of unknown kind, or misplaced.
+    /// Of unknown kind, or misplaced.
     case strangeBlock(at: Int)
 
-    /// Payload and kind do not match.
     case badBlock(at: Int)
 
     case badEntry(at: Int)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental parser of a snapshot, which stores the entries.
+/// Incremental parser of a snapshot, which is untrusted.
 ///
-/// The file is untrusted. Memory is bounded by one block and the cache. To store nothing from a
-/// damaged file, read it twice, first without a cache.
+/// Memory is bounded by one block and the cache. To store nothing from a damaged file, read it
+/// twice, first without a cache.
 package struct SnapshotReader {
     package private(set) var summary = SnapshotSummary()
 
@@ -14,10 +14,10 @@ package struct SnapshotReader {
     private let selection: Selection
     private let believes: (String) -> Bool
 
-    /// Selects answers to store; set by the header.
+    /// Set by the header.
     private var isSelected: (CachedAnswer) -> Bool = { _ in true }
 
-    /// Unparsed octets and the file offset of the first one.
+    /// Unparsed octets and their offset in the file.
     private var pending: [UInt8] = []
     private var start = 0
 
@@ -25,7 +25,7 @@ package struct SnapshotReader {
 
     private var version = SnapshotFormat.version
 
-    /// Servers by number in the file.
+    /// By number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
     /// Seconds since writing, added to each age.
@@ -38,13 +38,11 @@ package struct SnapshotReader {
     /// Returns a filter of answers for the digests in the header.
     package typealias Selection = ([String: UInt64]) -> (CachedAnswer) -> Bool
 
-    /// Creates a reader.
+    /// Creates a reader; without a cache it only validates.
     ///
-    /// - Parameters:
-    ///   - cache: nil to validate only.
-    ///   - wallTime: Seconds since 1970; before the time of writing, the elapsed time counts as 0.
-    ///   - selection: Called once, and only with a cache.
-    ///   - believes: Returns true for servers trusted to validate; other answers lose AD.
+    /// - Parameters: - wallTime: Seconds since 1970; a time before the writing means that no time
+    /// has passed. - selection: Called once, and only with a cache. - believes: True for servers
+    /// that are trusted to validate; other answers lose AD.
     package init(
         into cache: AnswerCache?,
         now: Instant,
@@ -61,7 +59,7 @@ package struct SnapshotReader {
 
     /// Parses octets of the file; after an error, earlier entries stay in the cache.
     ///
-    /// - Parameter serverNumber: Returns the number of a server name in this process.
+    /// `serverNumber` returns the number of a server in this process.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -82,7 +80,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Ends the file and returns the results.
+    /// Ends the file.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary
@@ -99,7 +97,6 @@ package struct SnapshotReader {
         var payloadStart: Int { start + SnapshotFormat.blockHeaderOctets }
     }
 
-    /// Returns true after a valid signature and version.
     private mutating func hasPrologue() throws(SnapshotError) -> Bool {
         let mark = SnapshotFormat.mark
         if let wrong = zip(pending, mark).enumerated().first(where: { $1.0 != $1.1 }) {
@@ -238,13 +235,13 @@ package struct SnapshotSummary: Sendable, Equatable {
     /// Seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0
 
-    /// Entries in the file.
+    /// In the file.
     package internal(set) var entries: UInt64 = 0
 
-    /// Stored entries, not too old or older than those of the cache; some may already be evicted.
+    /// Not too old, and not older than those of the cache; some may already be evicted.
     package internal(set) var restored: UInt64 = 0
 
-    /// Stored entries that are stale.
+    /// Of the restored ones.
     package internal(set) var stale: UInt64 = 0
 }
 
@@ -260,9 +257,7 @@ struct SnapshotEntry {
     let age: UInt32
     let demand: Demand
 
-    /// Parses an entry with `known` flags.
-    ///
-    /// - Throws: An error if the cache could not have written the entry.
+    /// Throws if the cache could not have written the entry.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],

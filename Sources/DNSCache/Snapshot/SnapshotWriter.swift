@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Incremental encoder of a snapshot.
+/// Incremental encoder of a snapshot, one block per call.
 ///
-/// Each call writes a block. Entries stored or moved between calls may occur twice or not at all;
-/// the reader keeps the newest.
+/// Entries stored or moved meanwhile may occur twice or not at all; the reader keeps the newest.
 package struct SnapshotWriter {
-    /// Entries written so far.
     package private(set) var entries: UInt64 = 0
 
     private let cache: AnswerCache
@@ -20,7 +18,7 @@ package struct SnapshotWriter {
     private enum Phase {
         case header
 
-        /// The end position bounds the snapshot while insertions are fast.
+        /// `end` bounds the snapshot while insertions are fast.
         case entries(from: Int, end: Int)
         case end
         case nothing
@@ -31,7 +29,7 @@ package struct SnapshotWriter {
     /// - Parameters:
     ///   - now: Reference of ages.
     ///   - wallTime: Seconds since 1970.
-    ///   - digests: Digests of settings, by names of at most 255 octets.
+    ///   - digests: Of settings, by names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,
@@ -110,7 +108,7 @@ struct SnapshotStride {
 }
 
 extension AnswerTable {
-    /// Encodes entries that can be used after a restart: no failures and no local answers.
+    /// Without failures and local answers.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)

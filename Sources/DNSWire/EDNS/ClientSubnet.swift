@@ -11,7 +11,7 @@ package struct ClientSubnet: Hashable, Sendable {
     /// Bits; 0 in queries.
     package let scopePrefixLength: UInt8
 
-    /// Clears the bits after the source prefix; returns nil if a length exceeds the address.
+    /// Clears the bits after the source prefix; nil if a length exceeds the address.
     package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
         let address = address.unmapped
         let width: UInt8 = if case .v4 = address { 32 } else { 128 }
@@ -27,7 +27,7 @@ package struct ClientSubnet: Hashable, Sendable {
 // MARK: - Wire
 
 extension ClientSubnet {
-    /// Parses the current field of `reader`; family 0 has no address (`dig +subnet=0`).
+    /// Parses a field; family 0 has no address (`dig +subnet=0`).
     ///
     /// - Throws: `truncated` or `badOption`, which mean FORMERR (RFC 7871 §6).
     init(parsing reader: inout WireReader) throws(WireError) {
@@ -76,7 +76,7 @@ extension ClientSubnet {
 // MARK: - Conformances
 
 extension ClientSubnet: CustomStringConvertible {
-    /// Address, source and scope, such as `192.0.2.0/24/0`.
+    /// Such as `192.0.2.0/24/0`.
     package var description: String {
         "\(address?.description ?? "0")/\(sourcePrefixLength)/\(scopePrefixLength)"
     }

@@ -2,10 +2,10 @@
 
 /// Content of an OPT record (RFC 6891 §6); never forwarded.
 package struct EDNS: Hashable, Sendable {
-    /// Maximum UDP payload in octets; below 512 means 512 (RFC 6891 §6.2.3).
+    /// Octets; below 512 means 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16
 
-    /// Upper eight bits of the RCODE; see ``Message/rcode``.
+    /// Upper eight bits of ``Message/rcode``.
     package var extendedRCode: UInt8
 
     package var version: UInt8
@@ -15,7 +15,7 @@ package struct EDNS: Hashable, Sendable {
 
     package var options: [EDNSOption]
 
-    /// Creates a record, by default without options.
+    /// Creates a record.
     package init(
         udpPayloadSize: UInt16 = 1232,
         version: UInt8 = 0,
@@ -64,7 +64,6 @@ extension EDNS {
 // MARK: - Wire
 
 extension EDNS {
-    /// Parses the data of an OPT record.
     init(_ prologue: Record.Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         udpPayloadSize = prologue.recordClass.rawValue
         extendedRCode = UInt8(truncatingIfNeeded: prologue.ttl >> 24)
@@ -76,7 +75,7 @@ extension EDNS {
         reader.leaveField(outer)
     }
 
-    /// The OPT record in wire form.
+    /// Wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = [0]
         octets.append(bigEndian: RecordType.opt.rawValue)

@@ -47,7 +47,6 @@ extension EDNSOption {
 // MARK: - Wire
 
 extension EDNSOption {
-    /// Parses code, length and content.
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         do throws(WireError) {
@@ -62,7 +61,6 @@ extension EDNSOption {
         }
     }
 
-    /// Parses the content in the current field of `reader`.
     private init(code: UInt16, content reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         switch code {
@@ -82,7 +80,7 @@ extension EDNSOption {
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
             let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
-            // Invalid UTF-8 in this text is no error.
+            // Invalid UTF-8 is no error.
             if let text = String(validating: octets[2...], as: UTF8.self) {
                 self = .extendedError(code: ExtendedError(rawValue: info), text: text)
             } else {
@@ -93,7 +91,7 @@ extension EDNSOption {
         }
     }
 
-    /// Appends the option, which has valid lengths.
+    /// The lengths must be valid.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

@@ -2,13 +2,13 @@
 
 /// Server cookie in the format of RFC 9018 §4.
 package struct ServerCookie: Hashable, Sendable {
-    /// Version 1, three zero octets, timestamp; in network order.
+    /// Version 1, three zero octets, timestamp.
     package let head: UInt64
 
-    /// SipHash-2-4 of client cookie, `head` and client address; in network order.
+    /// SipHash-2-4 of client cookie, `head` and client address.
     package let hash: UInt64
 
-    /// Octets; RFC 7873 §4.2 allows 8 to 32.
+    /// RFC 7873 §4.2 allows 8 to 32.
     package static let octetCount = 16
 
     /// Seconds since 1970 modulo 2³², a serial number (RFC 1982, RFC 9018 §4.3).
@@ -28,7 +28,7 @@ package struct ServerCookie: Hashable, Sendable {
         return octets
     }
 
-    /// Creates a cookie; `client` is in network order.
+    /// `client` is in network order.
     fileprivate init(client: UInt64, address: IPAddress, time: UInt32, secret: CookieSecret) {
         self.init(client: client, address: address, head: 1 << 56 | UInt64(time), secret: secret)
     }
@@ -49,18 +49,18 @@ package struct ServerCookie: Hashable, Sendable {
     }
 }
 
-/// Secret key of 128 bits for server cookies.
+/// 128 bits.
 package struct CookieSecret: Hashable, Sendable {
     fileprivate let low: UInt64
 
     fileprivate let high: UInt64
 
-    /// Generates a random secret.
+    /// Generates a secret.
     package init(using random: inout some RandomNumberGenerator) {
         self.init(low: random.next(), high: random.next())
     }
 
-    /// Creates a secret from two little-endian halves.
+    /// Creates a secret from little-endian halves.
     package init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
@@ -77,7 +77,7 @@ package struct CookieSecrets: Hashable, Sendable {
         current = secret
     }
 
-    /// Replaces the secret; cookies of the old one are valid until the next call.
+    /// Replaces the secret; the old one stays valid until the next call.
     package mutating func renew(with secret: CookieSecret) {
         previous = current
         current = secret
@@ -89,21 +89,17 @@ package struct CookieSecrets: Hashable, Sendable {
 extension CookieSecrets {
     /// Result of a check.
     package struct Decision: Hashable, Sendable {
-        /// True if the address of the client is verified.
+        /// The address of the client is verified.
         package let isProven: Bool
 
-        /// Cookie of the reply: that of the client if recent, otherwise a new one.
+        /// The client's cookie if recent, otherwise a new one.
         package let cookie: ServerCookie
     }
 
     /// Checks the server cookie of a client.
     ///
     /// A missing or invalid cookie is no error: the reply has a valid one (RFC 7873 §5.2.3,
-    /// §5.2.4).
-    ///
-    /// - Parameters:
-    ///   - client: Client cookie in network order.
-    ///   - time: Seconds since 1970 modulo 2³².
+    /// §5.2.4). `client` is in network order, `time` in seconds since 1970 modulo 2³².
     package func decision(
         on cookie: ServerCookie?,
         client: UInt64,
@@ -140,12 +136,12 @@ extension CookieSecrets {
 
 /// Lifetimes of server cookies and secrets (RFC 9018 §4.3).
 package enum CookieLimits {
-    /// Seconds: one hour, and five minutes in the future for clock skew.
+    /// Seconds, with five minutes for clock skew.
     static let ages: ClosedRange<Int32> = -300...3600
 
-    /// Seconds until the client gets a new cookie.
+    /// Age in seconds from which on the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// Time until the secret is replaced; the old one is valid for as long (RFC 9018 §5).
+    /// The previous secret is valid for as long (RFC 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -7,7 +7,7 @@ struct SipHash {
     private var v2: UInt64
     private var v3: UInt64
 
-    /// Starts with a 128-bit key in little-endian halves.
+    /// Key in little-endian halves.
     init(low: UInt64, high: UInt64) {
         v0 = low ^ 0x736F_6D65_7073_6575
         v1 = high ^ 0x646F_7261_6E64_6F6D
@@ -15,8 +15,7 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Absorbs eight octets as a little-endian number; the top octet of the last one is the total
-    /// count.
+    /// Absorbs a little-endian number; the top octet of the last one is the total count.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)

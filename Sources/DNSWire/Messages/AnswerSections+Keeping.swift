@@ -2,8 +2,7 @@
 
 /// Sections of cache memory and snapshot files.
 extension AnswerSections {
-    /// Copies sections without validation; `ttlOffsets` is an array of `UInt16` in native byte
-    /// order.
+    /// Copies sections without validation; `ttlOffsets` are `UInt16` in native byte order.
     package init(
         copying octets: RawSpan,
         answerCount: UInt16,
@@ -24,8 +23,8 @@ extension AnswerSections {
 
     /// Validates sections of an untrusted file.
     ///
-    /// - Throws: The first error, with its offset in a message that begins with `question`. A name
-    ///   that points into a TTL gives `reservedLabel`, because TTLs change with each reply.
+    /// Throws with offsets in a message that begins with `question`. A name that points into a TTL
+    /// is `reservedLabel`, because TTLs change.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -45,7 +44,6 @@ extension AnswerSections {
         }
         var offsets: [UInt16] = []
         var position = start
-        // The size of the message bounds the loop.
         let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
         for _ in 0..<count {
             var reader = WireReader(message.span, at: position)
@@ -80,7 +78,7 @@ extension AnswerSections {
         mappingTTLs(questionEnd: WireLimits.headerOctets + question.octetCount, transform)
     }
 
-    /// Transforms TTLs; `start` is the offset of the first record.
+    /// `start` is the offset of the first record.
     func mappingTTLs(
         questionEnd start: Int,
         _ transform: (UInt32) -> UInt32
@@ -116,7 +114,7 @@ extension AnswerSections {
         self.ttlOffsets = ttlOffsets
     }
 
-    /// Decodes the records as a reply to `question`.
+    /// Decodes a reply to `question`.
     package func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true
@@ -124,7 +122,7 @@ extension AnswerSections {
         for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
             octets.patch(count, at: 6 + 2 * index)
         }
-        // The octets are valid, so decoding cannot fail.
+        // The octets are valid.
         return try? Message(parsing: octets + self.octets)
     }
 }

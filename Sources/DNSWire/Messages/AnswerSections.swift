@@ -2,25 +2,24 @@
 
 /// The part of a reply after the question, as the cache stores it.
 ///
-/// Compression pointers count from the start of a message with a header and the uncompressed
-/// question, so they are valid for each client and its letter case (0x20).
+/// Compression pointers count from the start of a message with the uncompressed question, so they
+/// are valid for each client and its letter case (0x20).
 package struct AnswerSections: Hashable, Sendable {
-    /// The records in wire form.
+    /// Wire form.
     package let octets: [UInt8]
 
     package let answerCount: UInt16
 
     package let authorityCount: UInt16
 
-    /// ARCOUNT without OPT.
+    /// Without OPT.
     package let additionalCount: UInt16
 
-    /// Offset of each TTL from the start of the message, in ascending order.
+    /// Ascending, from the start of the message.
     package let ttlOffsets: [UInt16]
 
     package static let empty = AnswerSections()
 
-    /// Initial capacity, enough for most answers.
     private static let usualOctets = 512
 
     private init() {
@@ -31,9 +30,7 @@ package struct AnswerSections: Hashable, Sendable {
         ttlOffsets = []
     }
 
-    /// Encodes records.
-    ///
-    /// - Throws: `messageFull` above 65535 octets.
+    /// Encodes records; throws `messageFull` above 65535 octets.
     package init(
         question: Question,
         answers: [Record] = [],
@@ -55,9 +52,7 @@ package struct AnswerSections: Hashable, Sendable {
         octets = Array(builder.octets[start...])
     }
 
-    /// Encodes addresses of the question name, without a builder.
-    ///
-    /// - Throws: `messageFull` above 65535 octets.
+    /// Encodes addresses of the question name; throws `messageFull` above 65535 octets.
     package init(
         addresses: [IPAddress],
         of question: Question,
@@ -97,6 +92,5 @@ package struct AnswerSections: Hashable, Sendable {
         additionalCount = 0
     }
 
-    /// Maximum octets of an address record.
     private static let addressOctets = 2 + 10 + 16
 }

@@ -13,10 +13,10 @@ package struct Header: Hashable, Sendable {
 
     package var authorityCount: UInt16
 
-    /// ARCOUNT, including the OPT record.
+    /// Including OPT.
     package var additionalCount: UInt16
 
-    /// Creates a header, by default of a standard query.
+    /// Creates a header, by default of a query.
     package init(
         id: UInt16 = 0,
         flags: UInt16 = 0,
@@ -107,7 +107,6 @@ extension Header {
 // MARK: - Wire
 
 extension Header {
-    /// Parses a header.
     init(parsing reader: inout WireReader) throws(WireError) {
         id = try reader.uint16()
         flags = try reader.uint16()

@@ -5,9 +5,9 @@
 extension Message {
     /// Encodes the message in at most `limit` octets (12...65535).
     ///
-    /// In a large message, the first record set that does not fit and all later sets are omitted.
-    /// TC is set unless only additional records are missing (RFC 2181 §9). OPT stays (RFC 6891 §7),
-    /// possibly without options.
+    /// The first record set that does not fit and all later ones are omitted. TC is set unless only
+    /// additional records are missing (RFC 2181 §9). OPT stays (RFC 6891 §7), possibly without
+    /// options.
     package func encoded(limit: Int = WireLimits.messageOctets) -> [UInt8] {
         if let whole = try? encodedWhole(limit: limit) { return whole }
         var builder = MessageBuilder(header: header, limit: limit)
@@ -39,7 +39,7 @@ extension Message {
         return builder.finish()
     }
 
-    /// Reserves space for `edns` and returns it, without its options if these do not fit.
+    /// Returns `edns`, without its options if they do not fit.
     private static func reserveOPT(_ edns: EDNS?, in builder: inout MessageBuilder) -> EDNS? {
         guard var opt = edns else { return nil }
         if (try? builder.reserve(opt.octets.count)) != nil { return opt }
@@ -47,7 +47,7 @@ extension Message {
         return (try? builder.reserve(opt.octets.count)) == nil ? nil : opt
     }
 
-    /// Appends whole record sets; throws at the first set that does not fit.
+    /// Throws at the first record set that does not fit.
     private static func append(
         sets records: [Record],
         to section: Section,

@@ -5,14 +5,12 @@
 extension Message {
     /// Parses a message that occupies all of `octets`, in linear time.
     ///
-    /// No memory is allocated based on a count field.
-    ///
-    /// - Throws: The first error in wire order.
+    /// Count fields cause no allocation. Throws the first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }
 
-    /// Parses a message in a borrowed buffer.
+    /// Parses a borrowed message.
     package init(parsing octets: Span<UInt8>) throws(WireError) {
         var reader = WireReader(octets)
         let header = try Header(parsing: &reader)
@@ -37,7 +35,7 @@ extension Message {
         guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
     }
 
-    /// Parses a section without OPT.
+    /// Without OPT.
     private static func records(
         _ count: UInt16,
         _ question: Name?,

@@ -2,17 +2,17 @@
 
 /// A DNS message that owns its data (RFC 1035 §4.1).
 package struct Message: Hashable, Sendable {
-    /// The header without counts.
+    /// Without counts.
     private var prologue: Header
 
-    /// Questions, exactly one in practice (RFC 9619 §4).
+    /// One in practice (RFC 9619 §4).
     package var questions: [Question]
 
     package var answers: [Record]
 
     package var authorities: [Record]
 
-    /// Additional records without OPT.
+    /// Without OPT.
     package var additionals: [Record]
 
     package var edns: EDNS?
@@ -38,7 +38,7 @@ package struct Message: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension Message {
-    /// The header with the counts of the sections; the setter ignores counts.
+    /// The counts are those of the sections.
     package var header: Header {
         get {
             Header(
@@ -53,9 +53,9 @@ extension Message {
         set { prologue = Header(id: newValue.id, flags: newValue.flags) }
     }
 
-    /// All twelve bits of the RCODE (RFC 6891 §6.1.3).
+    /// All twelve bits (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS, the setter replaces a code above 15 by SERVFAIL.
+    /// Without EDNS, a new code above 15 becomes SERVFAIL.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | prologue.flags & 0xF) }
         set {
@@ -65,6 +65,6 @@ extension Message {
         }
     }
 
-    /// The only question; nil if there is not exactly one.
+    /// Nil if there is not exactly one.
     package var question: Question? { questions.count == 1 ? questions.first : nil }
 }

@@ -2,7 +2,7 @@
 
 /// Error of a builder operation.
 package enum BuildError: Error, Hashable {
-    /// The limit minus the reserved octets is exceeded.
+    /// Beyond the limit minus the reserved octets.
     case messageFull
 
     /// A later section already has records.
@@ -21,24 +21,23 @@ package enum Section: Int, Comparable, Sendable, CaseIterable {
     package static func < (left: Section, right: Section) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Encoder of a message within a size limit, with name compression.
+/// Encoder with a size limit and name compression.
 ///
-/// A failed operation leaves the message unchanged. ``rewind(to:)`` removes everything after a
-/// ``Mark``.
+/// A failed operation leaves the message unchanged.
 package struct MessageBuilder {
-    /// ID and flags; the counts are ignored.
+    /// The counts are ignored.
     package var header: Header
 
     /// Octets, 12...65535.
     package let limit: Int
 
-    /// The message; ``finish()`` writes its header.
+    /// Without header until ``finish()``.
     package private(set) var octets: [UInt8]
 
-    /// Offset of each TTL; OPT has none.
+    /// OPT has none.
     package private(set) var ttlOffsets: [UInt16] = []
 
-    /// Octets reserved for OPT.
+    /// For OPT.
     private var reserved = 0
 
     private var compressor = NameCompressor()
@@ -70,7 +69,7 @@ package struct MessageBuilder {
 // MARK: - Reading
 
 extension MessageBuilder {
-    /// Octets that can still be written.
+    /// Octets.
     package var remaining: Int { limit - reserved - octets.count }
 
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
@@ -79,7 +78,7 @@ extension MessageBuilder {
 // MARK: - Changing
 
 extension MessageBuilder {
-    /// Reserves octets for ``append(_:)-(EDNS)``.
+    /// Reserves octets for OPT.
     package mutating func reserve(_ count: Int) throws(BuildError) {
         guard remaining >= count else { throw .messageFull }
         reserved += count
@@ -123,7 +122,7 @@ extension MessageBuilder {
         self.section = section
     }
 
-    /// Appends the OPT record and releases the reserved octets.
+    /// Appends OPT in the reserved octets.
     package mutating func append(_ edns: EDNS) throws(BuildError) {
         guard !hasOPT else { throw .secondOPT }
         let record = edns.octets
@@ -145,7 +144,6 @@ extension MessageBuilder {
         return octets
     }
 
-    /// Appends a name, compressed if possible.
     private mutating func append(_ name: Name) {
         let start = octets.count
         let wire = name.octets
@@ -159,7 +157,7 @@ extension MessageBuilder {
         compressor.remember(wire, prefix: match.prefix, at: start)
     }
 
-    /// Appends record data; compresses names only in types of RFC 1035 (RFC 3597 §4).
+    /// Compresses names only in types of RFC 1035 (RFC 3597 §4).
     private mutating func append(_ data: RecordData) {
         switch data {
         case .cname(let name), .ns(let name), .ptr(let name):
@@ -203,7 +201,7 @@ extension MessageBuilder {
         )
     }
 
-    /// Restores the state at `mark`, including the compression targets.
+    /// Restores a state with its compression targets.
     package mutating func rewind(to mark: Mark) {
         precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)

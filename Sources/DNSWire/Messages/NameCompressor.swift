@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Compression targets of a builder (RFC 1035 §4.1.4).
+/// Compression targets (RFC 1035 §4.1.4).
 ///
-/// Invariant: targets are ascending offsets below 0x4000 of labels of complete names. A pointer
-/// therefore points before its own name.
+/// Invariant: ascending offsets below 0x4000 of labels of complete names. A pointer therefore
+/// points before its own name.
 struct NameCompressor {
-    /// A written name or name suffix.
     private struct Target {
         var offset: UInt16
-        /// Uncompressed size in octets, 2...255.
+        /// Uncompressed, 2...255.
         var octets: UInt8
-        /// Index of the previous target of the same size plus one; 0 for none.
+        /// Previous target of the same size plus one; 0 for none.
         var previous: UInt8
     }
 
     private var targets: [Target] = []
 
-    /// Index of the newest target of each size plus one; 0 for none.
+    /// Newest target of each size plus one; 0 for none.
     ///
-    /// A search in a plain list could visit each target 127 times for each of thousands of names.
+    /// A plain list could need 127 visits of each target for each of thousands of names.
     private var newest = InlineArray<256, UInt8>(repeating: 0)
 
     var count: Int { targets.count }
@@ -27,8 +26,7 @@ struct NameCompressor {
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Returns the offset of the longest suffix in `message`, and the octets of `name` before the
-    /// suffix.
+    /// Returns the offset of the longest suffix, and the octets of `name` before it.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -45,7 +43,7 @@ extension NameCompressor {
         return nil
     }
 
-    /// Compares two suffixes, ignoring case.
+    /// Ignores case.
     private static func isEqual(
         _ name: [UInt8],
         from position: Int,
@@ -75,7 +73,7 @@ extension NameCompressor {
 // MARK: - Changing
 
 extension NameCompressor {
-    /// Adds the labels in the first `prefix` octets of `name`, written at `offset`.
+    /// Adds the labels in the first `prefix` octets of `name`.
     mutating func remember(_ name: [UInt8], prefix: Int, at offset: Int) {
         if targets.isEmpty { targets.reserveCapacity(8) }
         var position = 0

@@ -2,10 +2,10 @@
 
 /// Kind of query (RFC 1035 §4.1.1).
 package struct Opcode: RawRepresentable, Hashable, Sendable {
-    /// The IANA number, 0...15.
+    /// 0...15.
     package let rawValue: UInt8
 
-    /// Takes the low four bits of `rawValue`.
+    /// Takes the low four bits.
     package init(rawValue: UInt8) {
         self.rawValue = rawValue & 0xF
     }

@@ -2,25 +2,21 @@
 
 /// Answer section of a reply, copied without decoding its records.
 ///
-/// A plain reply has CNAMEs, possibly none, and the addresses of the last name. The owner of each
-/// record is a pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4).
-/// All pointers therefore lead into the question or the copied octets. ``Message`` decodes other
-/// replies.
+/// It has CNAMEs, possibly none, and the addresses of the last name. The owner of each record is a
+/// pointer to the question or to the target of the previous CNAME (RFC 1035 §4.1.4), so all
+/// pointers lead into the question or the copied octets. ``Message`` decodes other replies.
 package struct PlainReply: Hashable, Sendable {
-    /// The answer section.
     package private(set) var sections: AnswerSections
 
     package private(set) var ttls: ClosedRange<UInt32>
 
-    /// The flags of the header.
     package let header: Header
 
     private let questionEnd: Int
 
     /// Copies the answer section of `message`; returns nil if the reply is not plain.
     ///
-    /// The caller has checked that `message` has one question, with a valid name and up to
-    /// `questionEnd`.
+    /// The caller has checked the question, which ends at `questionEnd`.
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
@@ -56,7 +52,7 @@ private struct Walk: ~Escapable {
     private let type: UInt16
     private let questionEnd: Int
 
-    /// Offset of the next octet to check; after `run`, the end of the answer section.
+    /// Next octet to check; finally the end of the answer section.
     private(set) var end: Int
 
     private(set) var offsets: [UInt16] = []
@@ -64,22 +60,22 @@ private struct Walk: ~Escapable {
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offsets of QNAME and of the target of each CNAME.
+    /// QNAME and the target of each CNAME.
     private var names: [Int] = [WireLimits.headerOctets]
 
-    /// Offset and TTL of the first address record.
+    /// First address record.
     private var addresses: (start: Int, ttl: UInt32)?
 
-    /// Octets before the data of a record: pointer (2) and fixed fields (10).
+    /// Pointer (2) and fixed fields (10).
     private static let prologue = 12
 
-    /// Maximum answer records; the work grows with the square.
+    /// Answer records; the work grows with the square.
     private static let mostRecords = 24
 
-    /// Maximum records after the answer section.
+    /// Records after the answer section.
     private static let mostOthers = 48
 
-    /// Maximum names in a CNAME chain, including QNAME.
+    /// Names in a CNAME chain, with QNAME.
     private static let mostNames = 6
 
     @_lifetime(copy message)
@@ -124,8 +120,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Checks an address record: size and TTL equal the first one, data differs from all earlier
-    /// ones.
+    /// Size and TTL must equal the first address record, and the data must be new.
     private mutating func takeAddress(_ start: Int, _ ttl: UInt32) -> Bool {
         let size = Self.prologue + (type == RecordType.a.rawValue ? 4 : 16)
         guard end - start == size else { return false }
@@ -144,13 +139,12 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// Checks the CNAME target at `start`.
     private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
         guard reader.offset == end, names.count < Self.mostNames else { return false }
-        // A pointer must lead to a label of an earlier name. A pointer into a TTL would give
-        // another name when the TTL changes.
+        // A pointer must lead to a label of an earlier name. A pointer into a TTL would change with
+        // it.
         guard pointer.map({ label in names.contains { hasLabel(at: label, name: $0) } }) ?? true
         else { return false }
         guard !names.contains(where: { isSameName($0, start) }) else { return false }
@@ -158,7 +152,7 @@ private struct Walk: ~Escapable {
         return true
     }
 
-    /// Returns true if a label of the name begins at `offset`, before any pointer.
+    /// True if a label of the name begins at `offset`, before any pointer.
     private func hasLabel(at offset: Int, name: Int) -> Bool {
         var position = name
         while position < offset, (1...63).contains(message[position]) {
@@ -167,8 +161,7 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the boundaries of later records; returns false if OPT has an extended RCODE, or an
-    /// option except padding.
+    /// Checks later records; returns false for an extended RCODE, or an option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))
@@ -196,7 +189,7 @@ private struct Walk: ~Escapable {
         return reader.isAtEnd
     }
 
-    /// Compares valid names, ignoring case (RFC 4343).
+    /// Ignores case (RFC 4343).
     private func isSameName(_ left: Int, _ right: Int) -> Bool {
         var (left, right) = (label(at: left), label(at: right))
         while true {
@@ -212,7 +205,7 @@ private struct Walk: ~Escapable {
         }
     }
 
-    /// Follows pointers and returns the offset of a label.
+    /// Follows pointers.
     private func label(at offset: Int) -> Int {
         var offset = offset
         while message[offset] >= 0xC0 { offset = Int(message.uint16(at: offset) & 0x3FFF) }

@@ -2,14 +2,14 @@
 
 /// A question (RFC 1035 §4.1.2).
 package struct Question: Hashable, Sendable {
-    /// QNAME in the letter case of the client; comparison ignores case.
+    /// In the letter case of the client; comparison ignores case.
     package var name: Name
 
     package var type: RecordType
 
     package var recordClass: RecordClass
 
-    /// Creates a question, by default of class IN.
+    /// Creates a question.
     package init(name: Name, type: RecordType, recordClass: RecordClass = .in) {
         self.name = name
         self.type = type
@@ -20,20 +20,21 @@ package struct Question: Hashable, Sendable {
 // MARK: - Wire
 
 extension Question {
-    /// Parses a question; its name may be compressed.
+    /// The name may be compressed.
     init(parsing reader: inout WireReader) throws(WireError) {
         name = try reader.name()
         type = RecordType(rawValue: try reader.uint16())
         recordClass = RecordClass(rawValue: try reader.uint16())
     }
 
-    /// Size of the question in octets.
     var octetCount: Int { name.octets.count + 4 }
 }
 
 // MARK: - Conformances
 
 extension Question: CustomStringConvertible {
-    /// The question as in zone files, such as `www.example.com. IN A`.
+    /// Such as `www.example.com.
+    ///
+    /// IN A`.
     package var description: String { "\(name) \(recordClass) \(type)" }
 }

@@ -2,10 +2,10 @@
 
 /// Response code with the upper bits of OPT (RFC 6891 §6.1.3).
 package struct RCode: RawRepresentable, Hashable, Sendable {
-    /// The IANA number, 0...4095.
+    /// 0...4095.
     package let rawValue: UInt16
 
-    /// Takes the low twelve bits of `rawValue`.
+    /// Takes the low twelve bits.
     package init(rawValue: UInt16) {
         self.rawValue = rawValue & 0xFFF
     }

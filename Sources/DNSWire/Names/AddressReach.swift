@@ -2,13 +2,13 @@
 
 /// Scope of an address (RFC 6890).
 package enum AddressReach: Int, Sendable, Comparable {
-    /// From anywhere, including addresses for documentation.
+    /// Includes addresses for documentation.
     case global
 
     /// Within a network, possibly that of the client.
     case local
 
-    /// At most from the client or its link; no valid answer needs it.
+    /// At most the client or its link; no valid answer has such an address.
     case none
 
     package static func < (left: AddressReach, right: AddressReach) -> Bool {
@@ -17,7 +17,7 @@ package enum AddressReach: Int, Sendable, Comparable {
 }
 
 extension IPAddress {
-    /// Scope by the IANA registries (RFC 6890), at most that of an embedded IPv4 address.
+    /// By the IANA registries (RFC 6890), at most that of an embedded IPv4 address.
     package var reach: AddressReach {
         switch self {
         case .v4(let address): address.reach
@@ -66,7 +66,7 @@ extension IPv6Address {
         return max(own ?? .global, loopbackReach, carried.map(\.reach).max() ?? .global)
     }
 
-    /// Scope of `::` and `::1`; the table has 64-bit prefixes.
+    /// Scope of `::` and `::1`, because the table has 64-bit prefixes.
     private var loopbackReach: AddressReach { high == 0 && low <= 1 ? .none : .global }
 
     /// By the upper half of the address.
@@ -87,7 +87,7 @@ extension IPv6Address {
         (0xFF00_0000_0000_0000, 8, .none),
     ]
 
-    /// IPv4 addresses to which a translator or tunnel sends packets.
+    /// Embedded IPv4 addresses of translators and tunnels.
     private var carried: [IPv4Address] {
         let last = UInt32(truncatingIfNeeded: low)
         // Mapped and compatible (RFC 4291 §2.5.5); NAT64 (RFC 6052 §2.1).

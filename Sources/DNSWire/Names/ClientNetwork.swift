@@ -2,19 +2,17 @@
 
 /// Unit of limits per client: an IPv4 address, an IPv6 /56, or the loopback.
 ///
-/// A site has at least a /56, so a client can change a longer prefix. A local program can use any
-/// address of 127.0.0.0/8.
-///
-/// A verified network (TCP, RFC 7873 cookie, loopback) is distinct from the unverified one, so
-/// forged queries never count against it.
+/// A site has at least a /56. A local program can use any address of 127.0.0.0/8. A verified
+/// network (TCP, RFC 7873 cookie, loopback) is distinct from the unverified one, so forged queries
+/// do not count against it.
 package struct ClientNetwork: Hashable, Sendable {
-    /// IPv4 address or /56 prefix in the upper 56 bits, flags in the lower 8 bits.
+    /// IPv4 address or /56 prefix; flags in the lower 8 bits.
     private let bits: UInt64
 
     private static let proven: UInt64 = 1
     private static let isIPv4: UInt64 = 2
 
-    /// True if the address is verified.
+    /// The address is verified.
     package var isProven: Bool { bits & Self.proven != 0 }
 
     /// Creates the network of an address.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 or IPv6 address without heap allocation.
+/// Without heap allocation.
 package enum IPAddress: Hashable, Sendable {
     case v4(IPv4Address)
 
@@ -36,7 +36,7 @@ extension IPAddress {
 // MARK: - Reading
 
 extension IPAddress {
-    /// Octets in network order.
+    /// In network order.
     package var octets: [UInt8] {
         switch self {
         case .v4(let address): address.octets

@@ -2,16 +2,15 @@
 
 /// A network prefix.
 ///
-/// IPv4-mapped addresses, which dual-stack sockets report, count as IPv4: `::/0` does not contain
-/// them.
+/// IPv4-mapped addresses count as IPv4, so `::/0` does not contain them.
 package struct IPPrefix: Hashable, Sendable {
-    /// First address; never IPv4-mapped with a length of 96 bits or more.
+    /// Never IPv4-mapped with a length of 96 bits or more.
     package let address: IPAddress
 
-    /// Bits, 0...32 or 0...128.
+    /// 0...32 or 0...128 bits.
     package let length: Int
 
-    /// Creates the network that contains `address`; nil if `length` is out of range.
+    /// Nil if `length` is out of range.
     package init?(containing address: IPAddress, length: Int) {
         let isMapped = address != address.unmapped && 96...128 ~= length
         let width = isMapped ? length - 96 : length
@@ -59,7 +58,7 @@ package struct IPPrefix: Hashable, Sendable {
 // MARK: - Reading
 
 extension IPPrefix {
-    /// Returns true if the network contains `address`.
+    /// True if the network contains `address`.
     package func contains(_ address: IPAddress) -> Bool {
         switch address {
         case .v4(let address): contains(address)

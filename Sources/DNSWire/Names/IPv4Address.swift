@@ -20,10 +20,9 @@ extension IPv4Address {
         self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    /// Parses four numbers 0...255, without leading zeros, because some parsers read `010` as
-    /// octal.
+    /// Parses four numbers without leading zeros: some parsers read `010` as octal.
     package init?(_ text: some StringProtocol) {
-        // Longer text is invalid. Unspecialised generic code for each character would be slow.
+        // Unspecialised generic code for each character would be slow.
         guard text.utf8.count <= 15 else { return nil }
         self.init(text: Array(text.utf8)[...])
     }
@@ -56,7 +55,7 @@ extension IPv4Address {
 // MARK: - Reading
 
 extension IPv4Address {
-    /// Octets in network order.
+    /// In network order.
     package var octets: [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }

@@ -3,14 +3,14 @@
 // MARK: - Making
 
 extension IPv6Address {
-    /// Parses the text forms of RFC 4291 §2.2, without brackets, zones and spaces.
+    /// Parses RFC 4291 §2.2, without brackets, zones and spaces.
     package init?(_ text: some StringProtocol) {
-        // Maximum: six groups and a dotted quad.
+        // Six groups and a dotted quad.
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8))
     }
 
-    /// Parses the octets; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
         // `count`: groups in `value`; `gap`: groups before the double colon.
@@ -74,7 +74,7 @@ extension IPv6Address {
 // MARK: - Conformances
 
 extension IPv6Address: CustomStringConvertible {
-    /// Text of RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
+    /// RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
     package var description: String {
         if let mapped { return "::ffff:\(mapped)" }
         let groups = groups
@@ -82,7 +82,7 @@ extension IPv6Address: CustomStringConvertible {
         return Self.join(groups[..<gap.lowerBound]) + "::" + Self.join(groups[gap.upperBound...])
     }
 
-    /// Returns the first longest run of zero groups, at least two (RFC 5952 §4.2).
+    /// The first longest run of at least two (RFC 5952 §4.2).
     private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int>? {
         var longest: Range<Int>?
         var start = 0

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv6 address without a zone.
-///
-/// An IPv4-mapped address has the properties of its IPv4 address.
+/// An IPv6 address without a zone; IPv4-mapped ones have the properties of the IPv4 address.
 package struct IPv6Address: Hashable, Sendable {
-    /// First eight octets in host byte order.
+    /// In host byte order.
     package let high: UInt64
 
-    /// Last eight octets in host byte order.
+    /// In host byte order.
     package let low: UInt64
 
     /// Creates an address from its halves.
@@ -33,7 +31,7 @@ extension IPv6Address {
 // MARK: - Reading
 
 extension IPv6Address {
-    /// Octets in network order.
+    /// In network order.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(16)
@@ -48,7 +46,7 @@ extension IPv6Address {
         return IPv4Address(value: UInt32(truncatingIfNeeded: low))
     }
 
-    /// The 16-bit groups, from the left.
+    /// From the left.
     var groups: [UInt16] {
         (0..<8).map { index in
             let half = index < 4 ? high : low

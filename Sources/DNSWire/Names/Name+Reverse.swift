@@ -3,9 +3,8 @@
 // MARK: - Making
 
 extension Name {
-    /// Creates the owner of the PTR records of `address` (RFC 1035 §3.5, RFC 3596 §2.5).
-    ///
-    /// An IPv4-mapped address counts as IPv4.
+    /// Creates the owner of the PTR records (RFC 1035 §3.5, RFC 3596 §2.5), also of a mapped IPv4
+    /// address.
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []
         switch address.unmapped {

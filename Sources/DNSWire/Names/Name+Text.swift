@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Error in the text of a name, with the offset of the octet.
+/// With the offset of the octet.
 package enum NameTextError: Error, Hashable {
     case empty
 
@@ -13,24 +13,22 @@ package enum NameTextError: Error, Hashable {
     /// RFC 1035 §2.3.4.
     case nameTooLong
 
-    /// An incomplete or invalid escape (RFC 1035 §5.1).
+    /// RFC 1035 §5.1.
     case badEscape(at: Int)
 
-    /// A character that must be written as `\DDD`; international names are written as `xn--`.
+    /// A character that needs `\DDD`; international names are written as `xn--`.
     case unescaped(at: Int)
 }
 
 // MARK: - Making
 
 extension Name {
-    /// Parses the presentation form (RFC 1035 §5.1).
-    ///
-    /// The final dot is optional. `\DDD` is a decimal octet. `\X` is the character X.
+    /// Parses the presentation form (RFC 1035 §5.1); the final dot is optional.
     package init(_ text: some StringProtocol) throws(NameTextError) {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Parses the octets; not generic, because unspecialised generic code is slow.
+    /// Not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -38,7 +36,7 @@ extension Name {
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
         octets.append(0)
 
-        // Offsets of the length of the current label in `octets`, and of the label in the text.
+        // Offset of the current label in `octets` and in the text.
         var lengthAt = 0
         var labelAt = 0
         var characters = text.makeIterator()
@@ -76,7 +74,7 @@ extension Name {
         self.init(checked: octets)
     }
 
-    /// Reads the escape at `start` and moves `position` after the escape.
+    /// Moves `position` after the escape at `start`.
     private static func unescape(
         _ characters: inout some IteratorProtocol<UInt8>,
         at start: Int,
@@ -102,12 +100,12 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// Presentation form without the final dot; `.` for the root.
+    /// Without the final dot; `.` for the root.
     package var text: String {
         String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
     }
 
-    /// Returns the presentation form in octets 0x21...0x7E.
+    /// In octets 0x21...0x7E.
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(octets.count + 16)
@@ -119,14 +117,12 @@ extension Name {
         return characters
     }
 
-    /// Characters with a meaning in zone files or shells.
+    /// Special in zone files or shells.
     private static let special = Array("\"();@$\\.".utf8)
 }
 
 extension [UInt8] {
-    /// Appends `octet`, as `\X` if special, as `\DDD` if not printable.
-    ///
-    /// A space is printable only if `space` is true.
+    /// Appends `\X` if special, `\DDD` if not printable; `space` makes a space printable.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))
@@ -143,7 +139,7 @@ extension [UInt8] {
 // MARK: - Conformances
 
 extension Name: CustomStringConvertible {
-    /// Presentation form with the final dot, safe in logs and terminals.
+    /// With the final dot, safe in logs and terminals.
     package var description: String {
         String(decoding: escaped(finalDot: true), as: UTF8.self)
     }

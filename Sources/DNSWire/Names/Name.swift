@@ -5,13 +5,10 @@
 /// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
 /// 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
-    /// Uncompressed wire form.
-    ///
-    /// Invariant: labels of 1...63 octets after their lengths, then a zero octet; at most 255
-    /// octets.
+    /// Invariant: labels of 1...63 octets after their lengths, then a zero octet; at most 255.
     package let octets: [UInt8]
 
-    /// Wraps octets that satisfy the invariant.
+    /// `octets` satisfy the invariant.
     init(checked octets: [UInt8]) {
         self.octets = octets
     }
@@ -43,7 +40,7 @@ extension Name {
 extension Name {
     package var isRoot: Bool { octets.count == 1 }
 
-    /// Number of labels without the root label.
+    /// Without the root label.
     package var labelCount: Int {
         var count = 0
         var position = 0
@@ -54,16 +51,16 @@ extension Name {
         return count
     }
 
-    /// The labels from the left, without the root label.
+    /// From the left, without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
-    /// The name without its first label; nil for the root.
+    /// Nil for the root.
     package var parent: Name? {
         guard !isRoot else { return nil }
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
     }
 
-    /// Returns true for `other` and its subdomains.
+    /// True for `other` and its subdomains.
     package func isEqualOrBelow(_ other: Name) -> Bool {
         let start = octets.count - other.octets.count
         var position = 0
@@ -80,8 +77,7 @@ extension Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True for names of ASCII letters, digits, hyphens and underscores; only these may be in the
-    /// URL of a vendor.
+    /// True for ASCII letters, digits, hyphens and underscores; a vendor's URL needs such a name.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in
@@ -94,7 +90,7 @@ extension Name {
         }
     }
 
-    /// Lower-case name for a URL, without escapes; nil if ``isHostname`` is false.
+    /// Lower case for a URL; nil if ``isHostname`` is false.
     package var hostText: String? {
         guard isHostname else { return nil }
         var text = octets.map(\.folded)
@@ -111,7 +107,6 @@ extension Name {
     package struct Labels: Sequence, IteratorProtocol {
         fileprivate let octets: [UInt8]
 
-        /// Offset of the next length octet.
         private var position = 0
 
         fileprivate init(octets: [UInt8]) {

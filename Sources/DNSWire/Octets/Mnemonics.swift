@@ -2,26 +2,25 @@
 
 /// Mnemonics of an IANA registry; other numbers have the generic form (RFC 3597 §5).
 struct Mnemonics: Sendable {
-    /// Prefix of the generic form, such as `TYPE`.
+    /// Of the generic form, such as `TYPE`.
     let prefix: String
 
     private let names: [UInt16: String]
 
     private let numbers: [String: UInt16]
 
-    /// Creates a table; numbers and names must be unique.
+    /// Numbers and names must be unique.
     init(prefix: String, _ pairs: KeyValuePairs<UInt16, String>) {
         self.prefix = prefix
         names = Dictionary(uniqueKeysWithValues: pairs.map { ($0.key, $0.value) })
         numbers = Dictionary(uniqueKeysWithValues: pairs.map { ($0.value, $0.key) })
     }
 
-    /// Returns the mnemonic of `number`, or the generic form.
     func text(_ number: UInt16) -> String {
         names[number] ?? prefix + String(number)
     }
 
-    /// Returns the number of a mnemonic or generic form, ignoring case.
+    /// Ignores case.
     func number(_ text: some StringProtocol) -> UInt16? {
         // Longer text is no mnemonic and is not copied.
         guard 1...32 ~= text.utf8.count else { return nil }

@@ -17,7 +17,6 @@ extension [UInt8] {
         append(bigEndian: UInt32(truncatingIfNeeded: value))
     }
 
-    /// Overwrites two octets.
     mutating func patch(_ value: UInt16, at offset: Int) {
         self[offset] = UInt8(truncatingIfNeeded: value >> 8)
         self[offset + 1] = UInt8(truncatingIfNeeded: value)
@@ -25,9 +24,9 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// This octet in lower case (RFC 4343 §3).
+    /// In lower case (RFC 4343 §3).
     ///
-    /// Label lengths are below `A`, so a whole name in wire form can be folded octet by octet.
+    /// Label lengths are below `A`, so a name in wire form can be folded octet by octet.
     @inline(__always)
     var folded: UInt8 {
         self &- 0x41 < 26 ? self | 0x20 : self

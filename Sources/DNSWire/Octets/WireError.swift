@@ -2,17 +2,16 @@
 
 /// Error in a message, with its offset.
 package enum WireError: Error, Hashable {
-    /// The message ends too early.
     case truncated(at: Int)
 
-    /// A compression pointer does not point before the labels that it ends (RFC 1035 §4.1.4).
+    /// The pointer does not lead before its own labels (RFC 1035 §4.1.4).
     case forwardPointer(at: Int)
 
     case pointerIntoHeader(at: Int)
 
     case tooManyPointers(at: Int)
 
-    /// A compression pointer is forbidden here (RFC 3597 §4, RFC 9460 §2.2).
+    /// The pointer is forbidden here (RFC 3597 §4, RFC 9460 §2.2).
     case compressedName(at: Int)
 
     /// A label type other than 00 and 11 (RFC 6891 §5).
@@ -23,19 +22,18 @@ package enum WireError: Error, Hashable {
 
     case trailingOctets(at: Int)
 
-    /// Record data is invalid for its type.
     case badRDATA(at: Int)
 
-    /// An EDNS option is invalid (RFC 6891 §6.1.2).
+    /// RFC 6891 §6.1.2.
     case badOption(at: Int)
 
     /// RFC 6891 §6.1.1.
     case secondOPT(at: Int)
 
-    /// OPT outside the additional section (RFC 6891 §6.1.1).
+    /// Outside the additional section (RFC 6891 §6.1.1).
     case misplacedOPT(at: Int)
 
-    /// OPT with an owner other than the root (RFC 6891 §6.1.2).
+    /// The owner is not the root (RFC 6891 §6.1.2).
     case namedOPT(at: Int)
 }
 

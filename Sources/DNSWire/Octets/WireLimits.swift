@@ -8,7 +8,7 @@ package enum WireLimits {
     /// RFC 1035 §2.3.4.
     package static let labelOctets = 63
 
-    /// Name in wire form with the root label (RFC 1035 §2.3.4).
+    /// With the root label (RFC 1035 §2.3.4).
     package static let nameOctets = 255
 
     /// The TCP length field has 16 bits (RFC 1035 §4.2.2).
@@ -17,13 +17,13 @@ package enum WireLimits {
     /// RFC 1035 §3.3.
     package static let characterStringOctets = 255
 
-    /// Maximum number of compression pointers in one name, which has at most 127 labels.
+    /// Compression pointers in one name, which has at most 127 labels.
     package static let pointersPerName = 127
 
-    /// First offset beyond the 14 bits of a compression pointer (RFC 1035 §4.1.4).
+    /// First offset beyond a compression pointer's 14 bits (RFC 1035 §4.1.4).
     package static let pointerTargets = 0x4000
 
-    /// Maximum number of compression targets; bounds the work for each name.
+    /// Bounds the work for each name.
     package static let compressionTargets = 64
 
     /// Seconds; a value with the top bit is read as 0 (RFC 2181 §8).

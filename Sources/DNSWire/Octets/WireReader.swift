@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A read position in a message.
-///
-/// The compiler ties the reader to the buffer. After an error the position is undefined.
+/// A read position in a message; undefined after an error.
 package struct WireReader: ~Escapable {
     private let message: Span<UInt8>
 
     package private(set) var offset: Int
 
-    /// End of the message or of the current field.
+    /// Of the message or the current field.
     package private(set) var end: Int
 
     /// Decoded names with many labels, by the offset of the first pointer.
     ///
-    /// Otherwise thousands of 12-octet records could each cost the decoding of 127 labels.
+    /// Otherwise thousands of 12-octet records could each decode 127 labels.
     private var longNames: [Int: Name] = [:]
 
     /// Creates a reader.
@@ -28,7 +26,7 @@ package struct WireReader: ~Escapable {
 // MARK: - Numbers and octets
 
 extension WireReader {
-    /// True at the end of the field or message.
+    /// At the end of the field or message.
     package var isAtEnd: Bool { offset == end }
 
     package var remaining: Int { end - offset }
@@ -67,7 +65,7 @@ extension WireReader {
         return copy(start..<offset)
     }
 
-    /// Reads the octets up to the end.
+    /// Reads the rest of the field.
     @_lifetime(self: copy self)
     package mutating func rest() -> [UInt8] {
         let start = offset
@@ -114,11 +112,11 @@ extension WireReader {
 // MARK: - Names
 
 extension WireReader {
-    /// Reads a name and follows its compression pointers (RFC 1035 §4.1.4, RFC 9267 §2).
+    /// Reads a name and its compression pointers (RFC 1035 §4.1.4, RFC 9267 §2).
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name { try name(sharing: nil) }
 
-    /// Reads a name; a pointer to the question returns `question` without a copy.
+    /// A pointer to the question returns `question` without a copy.
     @_lifetime(self: copy self)
     mutating func name(sharing question: Name?) throws(WireError) -> Name {
         let start = offset
@@ -154,7 +152,7 @@ extension WireReader {
         return Name(checked: octets)
     }
 
-    /// Skips a valid name; returns the offset to which its first pointer leads.
+    /// Returns the offset to which the first pointer leads.
     @_lifetime(self: copy self)
     mutating func skipName() throws(WireError) -> Int? {
         let extent = try walkName(at: offset)
@@ -162,7 +160,7 @@ extension WireReader {
         return extent.target
     }
 
-    /// Maximum steps of names that are cheap to decode again.
+    /// Steps of a name that is cheap to decode again.
     private static var fewSteps: Int { 16 }
 
     /// Reads a name without compression pointers.
@@ -172,7 +170,7 @@ extension WireReader {
         return Name(checked: copy(start..<(try skipUncompressedName())))
     }
 
-    /// Skips a name without compression pointers; returns the offset after the name.
+    /// Returns the offset after the name.
     @_lifetime(self: copy self)
     package mutating func skipUncompressedName() throws(WireError) -> Int {
         let extent = try walkName(at: offset, allowingPointers: false)
@@ -180,22 +178,20 @@ extension WireReader {
         return extent.end
     }
 
-    /// Extent of a name.
     private struct NameExtent {
         /// Offset after the root label or first pointer.
         var end: Int
 
-        /// Octets without compression, 1...255.
+        /// Without compression, 1...255.
         var octets: Int
 
         /// Offset to which the first pointer leads.
         var target: Int?
 
-        /// Number of labels and pointers.
+        /// Labels and pointers.
         var steps: Int
     }
 
-    /// Validates the labels and pointers of a name.
     private func walkName(
         at start: Int,
         allowingPointers: Bool = true

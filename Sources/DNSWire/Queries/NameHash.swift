@@ -3,15 +3,14 @@
 /// Keyed hash of a name and a type, for tables with keys that clients choose.
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
-///    type and length. Two different questions have the same sum with probability at most 2^-64.
+///   type and length. Two different questions have the same sum with probability at most 2^-64.
 /// 2. A strongly universal multilinear hash of the halves of the sum: chosen questions collide no
-///    more often than random ones.
+///   more often than random ones.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 ///
-/// The bounds hold because clients see no hash: they only observe evictions, which takes as many
-/// queries as random names would.
+/// Clients see no hash, only evictions, which take as many queries as random names would.
 package final class NameHash: Sendable {
-    /// Two secrets for type and length, then one for each word of a name.
+    /// Two for type and length, then one for each word of a name.
     private let secrets: InlineArray<34, UInt64>
 
     private let lowFactor: UInt128
@@ -24,7 +23,7 @@ package final class NameHash: Sendable {
     /// RFC 1035 §2.3.4.
     private static var longestName: Int { 255 }
 
-    /// Derives the secrets from `seed`, a random number of the kernel that is never stored or sent.
+    /// Takes a random number of the kernel that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }
@@ -34,11 +33,11 @@ package final class NameHash: Sendable {
         mixer = words.next() | 1
     }
 
-    /// Returns the hash of a type and a name in wire form.
+    /// Hashes a name in wire form.
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // The length distinguishes names, although the last pair is padded with zeros.
+        // The length distinguishes names, although zeros pad the last pair.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2
@@ -78,13 +77,13 @@ package final class NameHash: Sendable {
     }
 }
 
-/// Secret words derived from one random number with SipHash-2-4 in counter mode.
+/// Words from one random number, by SipHash-2-4 in counter mode.
 package struct SecretWords {
     private let seed: UInt64
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Starts a sequence; each use of a seed has another `purpose`, and so other secrets.
+    /// Starts a sequence; each use of a seed has another `purpose`.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose

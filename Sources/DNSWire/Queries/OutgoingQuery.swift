@@ -5,9 +5,9 @@ package enum OutgoingQuery {
     /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
     ///
     /// - Parameters:
-    ///   - payload: The UDP payload size to advertise, in octets.
+    ///   - payload: UDP payload size in octets.
     ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: The message is padded to a multiple of this size in octets (RFC 7830).
+    ///   - block: Pads the message to a multiple of this size in octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,
@@ -46,6 +46,6 @@ package enum OutgoingQuery {
         return octets
     }
 
-    /// Octets of OPT without options.
+    /// Without options.
     private static let optOctets = 11
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Converts the query of `count` octets into an error reply: a header, and OPT if the query has
-    /// OPT (RFC 6891 §6.1.1).
+    /// Converts a query of `count` octets into an error reply: header, and OPT if the query has one
+    /// (RFC 6891 §6.1.1).
     ///
     /// - Returns: Octets, at most `count`; 0 for no reply.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
@@ -23,7 +23,7 @@ extension QueryFault {
         guard hasOPT else { return QueryFacts.headerCount }
         buffer.store(UInt16(1), at: 10)
         let start = QueryFacts.headerCount
-        // Owner, type and payload size; the other fields are zero.
+        // The other fields are zero.
         buffer.store(UInt8(0), at: start)
         buffer.store(RecordType.opt.rawValue, at: start + 1)
         buffer.store(UInt16(QueryFacts.largestPayload), at: start + 3)
@@ -34,10 +34,10 @@ extension QueryFault {
 }
 
 extension RawSpan {
-    /// Octets of a record with the root as owner and without data.
+    /// Root as owner, no data.
     fileprivate static var recordCount: Int { 11 }
 
-    /// True if a well-formed message has OPT; linear, because each step skips five octets.
+    /// Linear, because each step skips five octets.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount
@@ -59,7 +59,7 @@ extension RawSpan {
         return false
     }
 
-    /// Skips a name, possibly compressed; returns false if incomplete.
+    /// Returns false if the name is incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

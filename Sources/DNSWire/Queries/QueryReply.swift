@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An answer of the cache in wire form; ``AnswerSections`` describes the sections.
+/// An answer of the cache in wire form; see ``AnswerSections``.
 package struct ReadyAnswer: ~Escapable {
     package let rcode: UInt16
 
-    /// AD if the records were validated (RFC 6840 §5.8); otherwise 0.
+    /// AD for validated records (RFC 6840 §5.8), or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -12,10 +12,10 @@ package struct ReadyAnswer: ~Escapable {
 
     package let sections: RawSpan
 
-    /// Offset of each TTL in the message: `UInt16` in native byte order.
+    /// `UInt16` in native byte order.
     package let ttlOffsets: RawSpan
 
-    /// Encoded extended errors, or empty (RFC 8914 §2).
+    /// Encoded extended errors (RFC 8914 §2).
     package let options: RawSpan
 
     /// Seconds to subtract from each TTL.
@@ -49,8 +49,8 @@ package struct ReadyAnswer: ~Escapable {
 extension QueryFacts {
     /// Converts the query in `buffer` into its reply and returns the size of the reply.
     ///
-    /// ID, RD, CD and the letter case of the question (0x20) are copied. AD is sent only to clients
-    /// that understand AD (RFC 6840 §5.8). If space is short, extended errors are reduced to the
+    /// Copies ID, RD, CD and the letter case of the question (0x20). AD is sent only to clients
+    /// that understand it (RFC 6840 §5.8). If space is short, extended errors are reduced to the
     /// first code, then omitted (RFC 8914 §3); then the reply has TC and no records (RFC 2181 §9).
     ///
     /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
@@ -121,7 +121,7 @@ extension QueryFacts {
         )
     }
 
-    /// Converts the query into a reply with an extended error and no records.
+    /// Converts the query into an extended error.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,
@@ -147,13 +147,13 @@ extension QueryFacts {
         )
     }
 
-    /// Octets of the OPT record without extended errors.
+    /// Without extended errors.
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
 
-    /// Octets of an extended error without text.
+    /// Without text.
     private static var bareErrorCount: Int { 6 }
 
-    /// Appends the OPT record (RFC 6891 §6.1.1) and returns the size of the message.
+    /// Returns the size of the message with OPT (RFC 6891 §6.1.1).
     private func writeOPT(
         _ edns: EDNSFacts,
         rcode: UInt16,
@@ -195,7 +195,7 @@ extension MutableRawSpan {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Subtracts `age` seconds from the TTL at `offset`; the result is at least 0.
+    /// Subtracts `age` seconds; the TTL is at least 0.
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)
         store(ttl > age ? ttl - age : 0, at: offset)

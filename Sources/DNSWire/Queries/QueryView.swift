@@ -2,12 +2,12 @@
 
 /// A validated query in its receive buffer.
 ///
-/// This is the only parser of the hit path, and does not allocate. It parses queries with one
-/// question and at most an OPT record.
+/// The only parser of the hit path, without allocation. A query has one question and at most an OPT
+/// record.
 package struct QueryView: ~Escapable {
     package let octets: RawSpan
 
-    /// The parsed fields, which may outlive the view.
+    /// May outlive the view.
     package let facts: QueryFacts
 
     /// Validates a datagram.
@@ -17,7 +17,7 @@ package struct QueryView: ~Escapable {
         self.octets = octets
     }
 
-    /// Creates a view of the octets from which `facts` were parsed.
+    /// Creates a view of the octets of `facts`.
     @_lifetime(copy octets)
     package init(_ facts: QueryFacts, in octets: RawSpan) {
         self.facts = facts
@@ -33,29 +33,28 @@ package struct QueryView: ~Escapable {
 
 /// Reason why a datagram is not a plain query.
 package enum QueryFault: Error, Equatable {
-    /// No reply: shorter than a header, or a response (RFC 1035 §7.3). Replies to responses could
-    /// cause an endless exchange.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3), to which a reply could cause
+    /// a loop.
     case ignored
 
     /// FORMERR with a header only (RFC 1035 §4.1, RFC 9619 §4).
     case malformed
 
-    /// NOTIMP: an opcode other than QUERY (RFC 8906 §3.1.4).
+    /// NOTIMP: not QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
-    /// An uncommon form, possibly valid: `Message` must parse the query.
+    /// Possibly valid: `Message` must parse the query.
     case unusual
 }
 
 /// Fields of a plain query.
 package struct QueryFacts: Sendable, Equatable {
-    /// Octets of a message header.
     package static let headerCount = 12
 
-    /// Maximum UDP payload in octets (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
+    /// Octets (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
     package static let largestPayload = 1232
 
-    /// The second 16 bits of the header.
+    /// Second 16 bits of the header.
     package let flags: UInt16
 
     /// Offset of QTYPE.
@@ -66,37 +65,37 @@ package struct QueryFacts: Sendable, Equatable {
 
     package var edns: EDNSFacts?
 
-    /// EDNS options of the reply, sent only if `edns` is set.
+    /// Sent only if `edns` is set.
     package var replyOptions = ReplyOptions()
 
-    /// Offset after the question, where the answer begins.
+    /// Offset after the question.
     package var questionEnd: Int { nameEnd + 4 }
 
-    /// True if the client requests DNSSEC records (RFC 3225).
+    /// DO (RFC 3225).
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
 
-    /// True if the client validates answers (RFC 4035 §3.2.2).
+    /// CD (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
-    /// Maximum octets of a UDP reply, 512...1232 (RFC 6891 §6.2.3).
+    /// Octets of a UDP reply, 512...1232 (RFC 6891 §6.2.3).
     package var replyLimit: Int {
         guard let edns else { return 512 }
         return min(max(Int(edns.payloadSize), 512), Self.largestPayload)
     }
 }
 
-/// Fields of the OPT record of a query.
+/// Fields of the OPT record.
 package struct EDNSFacts: Sendable, Equatable {
     package let payloadSize: UInt16
     package let version: UInt8
     package let dnssecOK: Bool
 
-    /// Offset of the content of the first cookie option; 0 for none (RFC 7873 §4).
+    /// Content of the first cookie option; 0 for none (RFC 7873 §4).
     fileprivate var cookieStart: UInt16 = 0
 
     fileprivate var cookieCount: UInt16 = 0
 
-    /// True if the client requests the idle timeout (RFC 7828 §3.1).
+    /// The client requests the idle timeout (RFC 7828 §3.1).
     package fileprivate(set) var asksKeepalive = false
 
     package var hasCookie: Bool { cookieStart > 0 }
@@ -156,7 +155,7 @@ extension QueryFacts {
 }
 
 extension EDNSFacts {
-    /// Parses the OPT record at `position` and moves `position` (RFC 6891 §6.1.2).
+    /// Moves `position` after the OPT record (RFC 6891 §6.1.2).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -190,16 +189,16 @@ extension EDNSFacts {
 // MARK: - Cookies
 
 extension EDNSFacts {
-    /// The cookies of a client (RFC 7873 §4).
+    /// Cookies of a client (RFC 7873 §4).
     package struct Cookies: Sendable, Equatable {
         /// In network order.
         package let client: UInt64
 
-        /// nil if missing, or of a size that this server does not create.
+        /// Nil if missing, or of a size that this server does not create.
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option; nil if its length is invalid: FORMERR (RFC 7873 §5.2.2).
+    /// First cookie option; nil for an invalid length: FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)
@@ -249,7 +248,7 @@ extension RawSpan {
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    /// The numbers in memory order.
+    /// In memory order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get {
@@ -260,7 +259,7 @@ extension Array where Element: FixedWidthInteger & BitwiseCopyable {
 }
 
 extension [UInt8] {
-    /// Calls `body` with a mutable span of the octets from `start`.
+    /// Passes the octets from `start` on.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

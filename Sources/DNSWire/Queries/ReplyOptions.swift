@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// EDNS options of the reply to one client.
+/// EDNS options of a reply.
 package struct ReplyOptions: Sendable, Equatable {
-    /// Cookies of client, in network order, and server (RFC 7873 §5.2.3).
+    /// Client cookie in network order, and server cookie (RFC 7873 §5.2.3).
     package var cookies: (client: UInt64, server: ServerCookie)?
 
-    /// Idle timeout in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
+    /// In units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
     package var keepalive: UInt16?
 
     /// Creates an empty set.
@@ -22,7 +22,7 @@ package struct ReplyOptions: Sendable, Equatable {
         (cookies == nil ? 0 : 12 + ServerCookie.octetCount) + (keepalive == nil ? 0 : 6)
     }
 
-    /// Writes the options at `offset` and moves `offset` after them.
+    /// Moves `offset` after the options.
     func write(in buffer: inout MutableRawSpan, at offset: inout Int) {
         if let cookies {
             buffer.store(EDNSOption.Code.cookie, at: offset)

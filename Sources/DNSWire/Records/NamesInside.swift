@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Layout of opaque types whose names may be compressed: RFC 1035 and RFC 3597 §4.
-///
-/// Names are decompressed; the data of other types is copied.
+/// Layout of opaque types with names to decompress (RFC 1035, RFC 3597 §4).
 struct NamesInside {
     private let parts: [Part]
 
@@ -13,7 +11,7 @@ struct NamesInside {
         case rest
     }
 
-    /// Returns the layout of `type`; nil if its names cannot be compressed.
+    /// Nil if names of `type` cannot be compressed.
     init?(type: RecordType, recordClass: RecordClass) {
         switch (type.rawValue, recordClass) {
         case (3, _), (4, _), (7, _), (8, _), (9, _):  // MD MF MB MG MR
@@ -35,7 +33,7 @@ struct NamesInside {
         }
     }
 
-    /// Returns the current field of `reader` with decompressed names.
+    /// Returns a field with decompressed names.
     func expand(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         var octets: [UInt8] = []
         for part in parts {

@@ -2,7 +2,6 @@
 
 /// A resource record (RFC 1035 §4.1.3).
 package struct Record: Hashable, Sendable {
-    /// Owner; comparison ignores case.
     package var name: Name
 
     package let type: RecordType
@@ -12,10 +11,10 @@ package struct Record: Hashable, Sendable {
     /// Seconds, 0...2^31-1 (RFC 2181 §8).
     package var ttl: UInt32
 
-    /// Data that matches the type.
+    /// Matches the type.
     package let data: RecordData
 
-    /// Creates a record; the data must match the type.
+    /// Creates a record; `data` must match the type.
     package init(
         name: Name,
         type: RecordType,
@@ -32,7 +31,7 @@ package struct Record: Hashable, Sendable {
         self.data = data
     }
 
-    /// Creates a record of class IN with the type of its data.
+    /// Creates a record of class IN with the type of `data`.
     package init(name: Name, ttl: UInt32, data: RecordData) {
         guard let type = data.impliedType else {
             preconditionFailure("the record data does not determine the record type")
@@ -44,7 +43,7 @@ package struct Record: Hashable, Sendable {
 // MARK: - Reading
 
 extension Record {
-    /// The question that this record answers.
+    /// Question that this record answers.
     package var question: Question {
         Question(name: name, type: type, recordClass: recordClass)
     }
@@ -53,17 +52,16 @@ extension Record {
 // MARK: - Wire
 
 extension Record {
-    /// The fields before RDATA.
     struct Prologue {
         var name: Name
         var type: RecordType
         /// Class, or payload size of OPT.
         var recordClass: RecordClass
-        /// TTL, not yet clamped, or flags of OPT.
+        /// Not yet clamped; or flags of OPT.
         var ttl: UInt32
         var dataCount: Int
 
-        /// Parses the fields; for `question` see `WireReader.name(sharing:)`.
+        /// For `question` see `WireReader.name(sharing:)`.
         init(parsing reader: inout WireReader, question: Name? = nil) throws(WireError) {
             name = try reader.name(sharing: question)
             type = RecordType(rawValue: try reader.uint16())
@@ -73,7 +71,7 @@ extension Record {
         }
     }
 
-    /// Parses the data of a record other than OPT.
+    /// Not for OPT.
     init(_ prologue: Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         let outer = try reader.enterField(prologue.dataCount)
         do throws(WireError) {
@@ -98,6 +96,6 @@ extension Record {
 // MARK: - Conformances
 
 extension Record: CustomStringConvertible {
-    /// The record as a line of a zone file.
+    /// As in zone files.
     package var description: String { "\(name) \(ttl) \(recordClass) \(type) \(data)" }
 }

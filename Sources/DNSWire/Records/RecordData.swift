@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record data: typed for types that the daemon interprets, otherwise opaque.
+/// Typed for types that the daemon interprets, otherwise opaque.
 package enum RecordData: Hashable, Sendable {
     /// Class IN (RFC 1035 §3.4.1).
     case a(IPv4Address)
@@ -34,7 +34,7 @@ package enum RecordData: Hashable, Sendable {
 // MARK: - Reading
 
 extension RecordData {
-    /// The type of such data; nil for SVCB, HTTPS and opaque data.
+    /// Nil for SVCB, HTTPS and opaque data.
     package var impliedType: RecordType? {
         switch self {
         case .a: .a
@@ -50,7 +50,7 @@ extension RecordData {
         }
     }
 
-    /// Returns true if records of `type` can have this data.
+    /// True if records of `type` can have this data.
     package func fits(_ type: RecordType) -> Bool {
         switch self {
         case .svcb: type.isServiceBinding
@@ -59,7 +59,7 @@ extension RecordData {
         }
     }
 
-    /// The address of A or AAAA data.
+    /// Of A or AAAA.
     package var address: IPAddress? {
         switch self {
         case .a(let address): .v4(address)
@@ -68,7 +68,7 @@ extension RecordData {
         }
     }
 
-    /// Uncompressed wire form; DNSSEC signs this form with lower-case names.
+    /// Uncompressed; DNSSEC signs this form with lower-case names.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)
@@ -79,7 +79,7 @@ extension RecordData {
 // MARK: - Wire
 
 extension RecordData {
-    /// Parses the current field of `reader`.
+    /// Parses a field.
     init(
         parsing reader: inout WireReader,
         type: RecordType,
@@ -166,7 +166,7 @@ extension RecordData {
 // MARK: - Conformances
 
 extension RecordData: CustomStringConvertible {
-    /// The data as in zone files, opaque data in generic form (RFC 3597 §5).
+    /// As in zone files, opaque data in generic form (RFC 3597 §5).
     package var description: String {
         switch self {
         case .a(let address): address.description
@@ -182,7 +182,7 @@ extension RecordData: CustomStringConvertible {
         }
     }
 
-    /// Returns a `<character-string>` in quotes (RFC 1035 §5.1).
+    /// In quotes (RFC 1035 §5.1).
     static func quoted(_ string: [UInt8]) -> String {
         var characters = [UInt8(ascii: "\"")]
         for octet in string {

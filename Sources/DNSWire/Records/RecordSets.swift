@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Key of a record set (RFC 2181 §5).
-///
-/// TTLs of RRSIG records follow the signed records (RFC 4034 §3).
+/// Key of a record set (RFC 2181 §5); TTLs of RRSIGs follow the signed records (RFC 4034 §3).
 package struct RecordSetKey: Hashable, Sendable {
     package let question: Question
 
-    /// The type that an RRSIG record covers.
+    /// Covered by RRSIG.
     package let covered: RecordType?
 }
 
 extension Record {
-    /// Key of the set of this record.
+    /// Key of this record's set.
     package var setKey: RecordSetKey {
         var covered: RecordType?
         if type == .rrsig, case .opaque(let octets) = data, octets.count >= 2 {
@@ -22,12 +20,12 @@ extension Record {
 }
 
 extension Sequence<Record> {
-    /// Lowest TTL in seconds.
+    /// In seconds.
     package var minimumTTL: UInt32? {
         lazy.map(\.ttl).min()
     }
 
-    /// The record sets, ordered by their first records.
+    /// Ordered by their first records.
     package var recordSets: [[Record]] {
         var sets: [[Record]] = []
         var places: [RecordSetKey: Int] = [:]

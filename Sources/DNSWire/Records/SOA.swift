@@ -19,7 +19,7 @@ package struct SOA: Hashable, Sendable {
     /// Maximum TTL of a negative answer (RFC 2308 §4, §5).
     package var minimum: UInt32
 
-    /// Creates the data of a record.
+    /// Creates the data.
     package init(
         primary: Name,
         mailbox: Name,
@@ -52,7 +52,6 @@ extension SOA {
         minimum = try reader.uint32()
     }
 
-    /// Appends the numbers.
     func appendNumbers(to octets: inout [UInt8]) {
         for number in [serial, refresh, retry, expire, minimum] {
             octets.append(bigEndian: number)
@@ -63,7 +62,7 @@ extension SOA {
 // MARK: - Conformances
 
 extension SOA: CustomStringConvertible {
-    /// The data as in zone files (RFC 1035 §5).
+    /// As in zone files (RFC 1035 §5).
     package var description: String {
         "\(primary) \(mailbox) \(serial) \(refresh) \(retry) \(expire) \(minimum)"
     }

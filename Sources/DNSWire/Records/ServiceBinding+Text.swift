@@ -22,7 +22,7 @@ extension ServiceKey: CustomStringConvertible {
 }
 
 extension ServiceBinding.Parameter: CustomStringConvertible {
-    /// The parameter as in zone files (RFC 9460 §2.1); a malformed value has the generic form.
+    /// As in zone files (RFC 9460 §2.1); a malformed value has the generic form.
     package var description: String {
         guard let text = knownText else {
             guard !value.isEmpty else { return key.generic }
@@ -31,7 +31,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return text.isEmpty ? key.description : "\(key)=\(text)"
     }
 
-    /// Text of a well-formed value of a known key.
+    /// For a well-formed value of a known key.
     private var knownText: String? {
         switch key {
         case .mandatory:
@@ -58,7 +58,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// Addresses of a valid hint.
+    /// Nil for an invalid hint.
     private var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
         guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
@@ -67,7 +67,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// ALPN protocols; commas in a protocol are escaped (RFC 9460 §A.1).
+    /// Commas in a protocol are escaped (RFC 9460 §A.1).
     private var protocols: [UInt8]? {
         var list: [UInt8] = []
         var position = 0
@@ -87,7 +87,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return list.isEmpty ? nil : list
     }
 
-    /// Base64 (RFC 4648 §4); the module does not import Foundation.
+    /// RFC 4648 §4; the module does not import Foundation.
     private static func base64(_ octets: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []
@@ -105,7 +105,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
 }
 
 extension ServiceBinding: CustomStringConvertible {
-    /// The data as in zone files, such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
+    /// Such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
     package var description: String {
         (["\(priority) \(target)"] + parameters.map(\.description)).joined(separator: " ")
     }

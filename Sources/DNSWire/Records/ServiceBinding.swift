@@ -8,13 +8,13 @@ package struct ServiceBinding: Hashable, Sendable {
     /// The root means the owner, or "not available" in alias mode.
     package var target: Name
 
-    /// In ascending order of unique keys.
+    /// Ascending and unique keys.
     package private(set) var parameters: [Parameter]
 
     package struct Parameter: Hashable, Sendable {
         package let key: ServiceKey
 
-        /// Wire form, at most 65535 octets.
+        /// At most 65535 octets.
         package let value: [UInt8]
 
         /// Creates a parameter.
@@ -25,7 +25,7 @@ package struct ServiceBinding: Hashable, Sendable {
         }
     }
 
-    /// Creates the data of a record with unique keys.
+    /// Creates the data; keys must be unique.
     package init(priority: UInt16, target: Name, parameters: [Parameter] = []) {
         self.priority = priority
         self.target = target
@@ -68,12 +68,12 @@ extension ServiceBinding {
     /// RFC 9460 §2.4.2.
     package var isAlias: Bool { priority == 0 }
 
-    /// Returns the value of `key` in wire form.
+    /// In wire form.
     package func value(of key: ServiceKey) -> [UInt8]? {
         parameters.first { $0.key == key }?.value
     }
 
-    /// The addresses of ipv4hint; nil if missing or malformed.
+    /// Nil if missing or malformed.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -81,7 +81,7 @@ extension ServiceBinding {
         }
     }
 
-    /// The addresses of ipv6hint; nil if missing or malformed.
+    /// Nil if missing or malformed.
     package var ipv6Hint: [IPv6Address]? {
         guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
         return stride(from: 0, to: value.count, by: 16).compactMap {
@@ -93,19 +93,18 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Sets ipv4hint, or removes it if `addresses` is empty.
+    /// Empty `addresses` remove the parameter.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Sets ipv6hint, or removes it if `addresses` is empty.
+    /// Empty `addresses` remove the parameter.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter, also from the list of mandatory keys (RFC 9460 §8).
-    ///
-    /// A client ignores a record that lacks a mandatory key.
+    /// Also removes `key` from the mandatory keys, because clients would ignore the record (RFC
+    /// 9460 §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
@@ -118,7 +117,7 @@ extension ServiceBinding {
         set(.mandatory, kept)
     }
 
-    /// Sets a parameter, or removes it if `value` is empty.
+    /// An empty `value` removes the parameter.
     private mutating func set(_ key: ServiceKey, _ value: [UInt8]) {
         guard !value.isEmpty else {
             remove(key)
@@ -137,7 +136,7 @@ extension ServiceBinding {
 // MARK: - Wire
 
 extension ServiceBinding {
-    /// Parses the current field of `reader`; checks the order of keys (RFC 9460 §2.2), not values.
+    /// Checks the order of keys (RFC 9460 §2.2), not values.
     init(parsing reader: inout WireReader) throws(WireError) {
         priority = try reader.uint16()
         target = try reader.uncompressedName()
@@ -153,7 +152,7 @@ extension ServiceBinding {
         }
     }
 
-    /// Appends the data; the target is not compressed (RFC 9460 §2.2).
+    /// The target is not compressed (RFC 9460 §2.2).
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: priority)
         octets.append(contentsOf: target.octets)

@@ -6,8 +6,8 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Snapshot file of the cache: restored at the start; written every five minutes if changed, and at
-/// the end.
+/// Snapshot file of the cache: restored at the start; written at the end and, if changed, every
+/// five minutes.
 ///
 /// Threads access the disk, one at a time.
 @ServiceLoop
@@ -74,9 +74,9 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Loads the file in the background, and then writes it at intervals if the cache has changed.
+    /// Loads the file in the background, and then writes it at intervals.
     ///
-    /// Loading and writing omit answers that are invalid under the current settings.
+    /// Omits answers that are invalid under the current settings.
     func start() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -87,7 +87,7 @@ final class CacheFile {
         }
     }
 
-    /// Starts to write to a new path, without loading.
+    /// Writes to a new path, without loading.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -194,7 +194,7 @@ final class CacheFile {
         }
     }
 
-    /// Removes a temporary file of an earlier process.
+    /// From an earlier process.
     private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
@@ -229,7 +229,7 @@ final class CacheFile {
         onLoad?(loaded.hottest)
     }
 
-    /// Renames a damaged file, for an operator.
+    /// Keeps a damaged file for the operator.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text

@@ -5,9 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// Reads and writes a cache snapshot, on a thread that may wait for the disk.
-///
-/// At most one block is in memory.
+/// Reads and writes a cache snapshot block by block, on a thread that may wait for the disk.
 struct CacheSnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
@@ -32,7 +30,6 @@ struct CacheSnapshotFile: Sendable {
         let octets: Int
     }
 
-    /// - Parameter validity: nil if unknown.
     func write(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -57,7 +54,7 @@ struct CacheSnapshotFile: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// Questions before the restart, the most frequent first.
+        /// Before the restart, the most frequent first.
         let hottest: [HotEntry]
     }
 
@@ -73,8 +70,8 @@ struct CacheSnapshotFile: Sendable {
 
     /// Restores the cache; nil without a file.
     ///
-    /// A first pass checks the file: no part of a damaged file is used.
-    /// - Parameter validity: nil to restore all answers.
+    /// A first pass checks the file: no part of a damaged file is used. Without `validity`, all
+    /// answers are restored.
     func load(
         at moment: Moment,
         _ validity: SnapshotValidity?,
@@ -120,7 +117,7 @@ struct CacheSnapshotFile: Sendable {
             } catch {
                 throw .unread(error)
             }
-            // Truncated; the reader reports the missing end.
+            // Truncated; the reader reports this.
             if octets.isEmpty { break }
             position += octets.count
             do throws(SnapshotError) {

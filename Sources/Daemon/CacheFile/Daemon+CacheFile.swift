@@ -28,9 +28,8 @@ extension Daemon {
         }
     }
 
-    /// Starts to restore the cache, and to write its snapshot.
-    ///
-    /// Meanwhile, a query waits for its restored entry.
+    /// Starts to restore the cache, and to write its snapshot; queries meanwhile wait for their
+    /// entries.
     func startCacheFile() {
         guard let cacheFile else { return }
         connectCacheFile()

@@ -7,7 +7,6 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Settings and the distinct upstream lists of their routes.
 struct SettledRoutes: Sendable {
     let settings: Settings
 
@@ -81,7 +80,7 @@ extension Components {
     }
 }
 
-/// Inputs for the routes; for any thread.
+/// For any thread.
 struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
@@ -89,7 +88,7 @@ struct RoutingPlan: Sendable {
 
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Compares new and old routes in linear time.
+    /// Linear time.
     func routing() -> Routing {
         var table = RouteTable()
         // Routes share equal parameters.

@@ -4,7 +4,6 @@ internal import Logging
 internal import Net
 internal import Upstream
 
-/// Shared by all upstreams over HTTPS.
 struct UpstreamHTTP: Sendable {
     let queries: any HTTPTransport
 
@@ -15,9 +14,7 @@ struct UpstreamHTTP: Sendable {
 }
 
 extension Components {
-    /// Makes the upstreams, with one `Forwarder` per server address.
-    ///
-    /// - Throws: `StartError.upstream` for unreadable CA certificates.
+    /// Makes one `Forwarder` per server address; throws for unreadable CA certificates.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ dependencies: Dependencies,
@@ -96,7 +93,7 @@ extension Components {
         }
     }
 
-    /// Logs new unprotected upstreams, and changes of their servers' health.
+    /// Logs new unprotected upstreams, and changes of server health.
     func reportUpstreams(to logger: Logger, after old: Components? = nil) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
@@ -127,7 +124,7 @@ extension Components {
 }
 
 extension UpstreamSettings {
-    /// Returns the URL, with the address if the settings list addresses.
+    /// With the address if the settings list addresses.
     func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"

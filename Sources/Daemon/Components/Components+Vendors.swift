@@ -8,7 +8,6 @@ extension Components {
         vendors.first { $0.settings.hasSameValues(as: settings) }?.client
     }
 
-    /// - Throws: `StartError.vendor`; see `Components.init`.
     static func client(
         _ settings: VendorSettings,
         _ http: any HTTPTransport,

@@ -9,9 +9,8 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// All components that the settings describe, connected but not started.
-///
-/// A reload makes new `Components`, which share unchanged components.
+/// All components that the settings describe, connected but not started; a reload reuses unchanged
+/// ones.
 @ServiceLoop
 struct Components {
     let settings: Settings
@@ -22,7 +21,6 @@ struct Components {
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
 
-    /// Shared by all upstreams over HTTPS.
     let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
 
@@ -31,9 +29,8 @@ struct Components {
 
     let routeNames: RouteNames
 
-    /// Makes all components.
+    /// Makes all components except unchanged ones of `old`.
     ///
-    /// - Parameter old: provides unchanged components.
     /// - Throws: `StartError` for faults that checks do not find, such as a missing cipher.
     init(
         _ settings: Settings,
@@ -44,7 +41,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// Uses a thread: 100,000 routes take about 1 s.
+    /// On a thread: 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -126,8 +123,7 @@ package enum StartError: Error, CustomStringConvertible {
 
     case system(SocketError)
 
-    /// Exit code: 1 if a later start can succeed; 78 (`EX_CONFIG` of sysexits.h) if only other
-    /// settings or permissions help.
+    /// 1 if a later start can succeed; 78 (`EX_CONFIG`) if only other settings or permissions help.
     package var exitCode: Int32 {
         switch self {
         case .listen(_, let error): error.isForbidden ? 78 : 1

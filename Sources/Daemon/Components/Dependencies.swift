@@ -12,7 +12,7 @@ internal import Upstream
 package struct Dependencies {
     var clocks: Clocks
 
-    /// Seed of cache hashes and order.
+    /// Of cache hashes and order.
     var seed: UInt64
 
     var transport: () -> any HTTPTransport
@@ -25,10 +25,9 @@ package struct Dependencies {
     /// Makes the kernel program from cache size, time origin and seed; nil with simulated clocks.
     var kernel: Kernel?
 
-    /// Counts of billed units.
     var usage: any UsageStore = UsageMemory()
 
-    /// Returns true if the machine has IPv6 connectivity.
+    /// True if the machine has IPv6 connectivity.
     var hasIPv6: @Sendable () -> Bool = { false }
 
     typealias Kernel =
@@ -47,7 +46,7 @@ package struct Dependencies {
         )
     }
 
-    /// Returns true if a global IPv6 address of this machine has a route to the Internet.
+    /// True if a global IPv6 address of this machine has a route to the Internet.
     private nonisolated static func hasGlobalIPv6() -> Bool {
         // k.root-servers.net; nothing is sent.
         guard let target = SocketAddress("[2001:7fd::1]:53"),
@@ -56,7 +55,7 @@ package struct Dependencies {
         return IPAddress(octets: own.octets)?.reach == .global
     }
 
-    /// File in `$STATE_DIRECTORY`, by default the directory of the systemd unit.
+    /// In `$STATE_DIRECTORY`, by default the directory of the systemd unit.
     private static let usageFile = UsageFile(
         directory: SettingsEnvironment.stateDirectory ?? "/var/lib/httpdnsd"
     )

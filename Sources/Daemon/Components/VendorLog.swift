@@ -4,7 +4,7 @@ internal import HTTPDNS
 internal import Logging
 internal import Net
 
-/// Log of a vendor's events; logs a persistent failure once.
+/// Log of a vendor's events; a persistent failure is logged once.
 @ServiceLoop
 final class VendorLog {
     private let name: String
@@ -106,7 +106,6 @@ extension Daemon {
         }
     }
 
-    /// Logs paused clients.
     func stopVendors() {
         for vendor in components.vendors {
             if vendor.client.statistics.state == .paused {

@@ -5,9 +5,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reader of the hosts files, which reads changed files again.
-///
-/// A missing file counts as empty.
+/// Reader of the hosts files, which reads changed files again; a missing file counts as empty.
 @ServiceLoop
 final class HostsFiles {
     /// A longer file is ignored.

@@ -2,9 +2,8 @@
 internal import DNSWire
 internal import Resolver
 
-/// Ignored lines of a hosts file.
+/// Ignored lines of a hosts file, counted from 1.
 struct HostsFaults: Equatable {
-    /// Counted from 1.
     private(set) var first: (line: Int, reason: String)?
 
     private(set) var count = 0
@@ -21,7 +20,7 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds the lines of a hosts(5) file; counts and ignores invalid lines.
+    /// Adds the lines of a hosts(5) file; counts and ignores invalid ones.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0

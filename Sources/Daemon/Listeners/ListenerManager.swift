@@ -5,9 +5,7 @@ internal import Frontend
 internal import Logging
 internal import Net
 
-/// Listeners of all addresses, with their workers and TCP servers.
-///
-/// Unchanged addresses keep their sockets in a reload.
+/// Listeners of all addresses, with their workers and TCP servers; a reload keeps unchanged ones.
 @ServiceLoop
 final class ListenerManager {
     struct Place {
@@ -69,7 +67,7 @@ final class ListenerManager {
 
     // MARK: - Opening
 
-    /// Takes the sockets from systemd; called once, before `bind`.
+    /// Called once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -80,9 +78,9 @@ final class ListenerManager {
 
     /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// A passed socket that is not in `listen` is also served: its clients would wait. Missing
-    /// default addresses are left out if one remains; with passed sockets, also forbidden default
-    /// addresses.
+    /// A passed socket that is not in `listen` is also served, because its clients would wait.
+    /// Default addresses that this machine lacks are left out if one remains; with passed sockets,
+    /// forbidden ones too.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -131,9 +129,7 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses.
-    ///
-    /// - Throws: `StartError.system` without threads; then the addresses are closed.
+    /// Starts to answer on the bound addresses; closes them if threads are missing.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Health check: the daemon queries its own addresses.
 ///
-/// With a running service loop, a worker may still hang, or a socket may have no reader.
+/// A worker may hang, or a socket may have no reader, although the service loop runs.
 @ServiceLoop
 final class SelfCheck {
     private enum Standing {
@@ -22,40 +22,36 @@ final class SelfCheck {
         case overloaded
     }
 
-    /// Health check of one listen address.
-    ///
-    /// `batches` is ``DatagramListener/batches`` of each socket before the check.
+    /// Check of one listen address; `batches` is ``DatagramListener/batches`` of each socket
+    /// before.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners
         let query: SelfCheckQuery
         let batches: [UInt64]
 
-        /// Sockets with unread datagrams during the check, and their `batches` at that time.
+        /// Sockets with unread datagrams, and their `batches` at that time.
         var unread: [(socket: DatagramListener, batches: UInt64)] = []
 
-        /// Notes the sockets with unread datagrams.
         mutating func noteUnread() {
             unread = listeners.datagrams.filter(\.hasUnreadDatagrams).map {
                 ($0, $0.batches.load(ordering: .relaxed))
             }
         }
 
-        /// True if the worker of a socket hangs: since ``noteUnread()`` it has received nothing,
-        /// although the socket has had datagrams at the start and at the end.
+        /// True if a worker hangs: its socket has unread datagrams, as at ``noteUnread()``, and the
+        /// worker has received none since.
         ///
-        /// A worker under load receives all the time. Therefore progress of another socket does not
-        /// count for this one.
+        /// A worker under load receives all the time, so progress of another socket does not count.
         var hasHungWorker: Bool {
             unread.contains { socket, before in
                 socket.batches.load(ordering: .relaxed) == before && socket.hasUnreadDatagrams
             }
         }
 
-        /// True if the daemon has received other queries on a socket since the start of the check.
+        /// True if the daemon has received other queries since the start of the check.
         ///
-        /// The check sends a limited number of datagrams to a socket. More receive calls mean other
-        /// queries; the factor 2 is a margin.
+        /// The check sends a limited number of datagrams; the factor 2 is a margin.
         var showsProgress: Bool {
             !hasHungWorker && hasReceivedOthers
         }
@@ -89,12 +85,10 @@ final class SelfCheck {
         self.logger = logger
     }
 
-    /// Queries all listen addresses, and waits up to `time` for the replies.
+    /// Queries all listen addresses, and waits up to `time`; returns true if all addresses pass.
     ///
     /// An address without a reply passes if it has never answered or is overloaded: a restart would
     /// not help.
-    ///
-    /// - Returns: true if all addresses pass.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var checks: [Check] = []
         for listener in listeners {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Queue that runs one operation at a time and merges waiting requests.
-///
-/// A request during a run may be too late for this run.
+/// Runs one operation at a time; requests during a run share the next run.
 @ServiceLoop
 final class CoalescingQueue<Value: Sendable> {
     private var running: Task<Value, Never>?

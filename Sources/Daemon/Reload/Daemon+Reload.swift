@@ -33,9 +33,7 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file or another text like a reload.
-    ///
-    /// Does not bind addresses or read hosts files.
+    /// Checks the settings file or another text like a reload, except addresses and hosts files.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         let source = source
         let read = await read { () throws(SettingsErrors) in
@@ -208,9 +206,8 @@ extension Daemon {
         return sweep
     }
 
-    /// Removes invalid cache entries in several iterations of the service loop.
-    ///
-    /// A stopping daemon waits for the removal before it writes the snapshot.
+    /// Removes invalid cache entries; a stopping daemon waits for that before it writes the
+    /// snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = components.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }

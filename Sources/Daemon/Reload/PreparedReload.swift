@@ -5,14 +5,12 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// New settings, and their differences from the current settings.
+/// New settings, and their differences from the current ones.
 struct PreparedReload: Sendable {
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
     /// Compares the settings on a thread: there may be 100,000 routes.
-    ///
-    /// - Throws: `StartError.system` if the thread cannot be created.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -41,11 +39,11 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Replaced routes, which a thread releases.
+/// Many replaced routes, which a thread releases.
 ///
-/// Only for many routes: secrets of removed vendors must be released immediately.
+/// With few routes, secrets of removed vendors are released immediately.
 final class OldRoutes: Sendable {
-    /// Fewer routes take less than 1 ms.
+    /// Fewer take less than 1 ms.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>

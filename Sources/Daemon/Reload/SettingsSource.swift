@@ -11,7 +11,7 @@ package struct SettingsSource: Sendable {
     /// Parses `text` in place of the file, with its drop-ins.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
-    /// Makes the source of a file and its drop-ins.
+    /// A file and its drop-ins.
     package init(file: String) {
         self.file = file
         load = { () throws(SettingsErrors) in try Settings.load(file: file) }
@@ -20,7 +20,7 @@ package struct SettingsSource: Sendable {
         }
     }
 
-    /// Makes a source without a file.
+    /// Settings without a file.
     package init(load: @escaping @Sendable () throws(SettingsErrors) -> Settings) {
         file = ""
         self.load = load

@@ -4,11 +4,9 @@ internal import Net
 
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
-/// The file is text: a header, a line for each vendor (`DAY CALLS UNITS UNITS-OF-MONTH NAME`) and a
-/// checksum.
-///
-/// A damaged file counts as spent for every vendor until ``reset(_:today:)``. If the file cannot be
-/// opened, the counts are in memory, and ``problem`` has the reason.
+/// The text has a header, a line for each vendor (`DAY CALLS UNITS UNITS-OF-MONTH NAME`) and a
+/// checksum. A damaged file counts as spent for every vendor until ``reset(_:today:)``. If the file
+/// cannot be opened, the counts are in memory, and ``problem`` has the reason.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
@@ -23,7 +21,7 @@ final class UsageFile: UsageStore {
     /// Days after which the line of an unused vendor is removed.
     private nonisolated static let longestAge: Int64 = 62
 
-    /// Creates the storage in a directory, which is created on first use.
+    /// The directory is created on first use.
     nonisolated init(directory: String) { file = SharedFile(directory + "/usage.state") }
 
     func update(
@@ -77,7 +75,7 @@ final class UsageFile: UsageStore {
 // MARK: - Text
 
 extension UsageFile {
-    /// Returns the content of the file, without vendors that were not used for a while.
+    /// Omits vendors that were not used for a while.
     nonisolated static func octets(_ records: [String: UsageRecord], today: Int64) -> [UInt8] {
         let records = records.filter { today - $0.value.day < longestAge }
         var text = header + "\n"
@@ -88,9 +86,7 @@ extension UsageFile {
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
     }
 
-    /// Parses the content of the file; nil if it is damaged.
-    ///
-    /// An empty file has no records.
+    /// Nil if the file is damaged; an empty file has no records.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
         guard !octets.isEmpty else { return [:] }
         guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {

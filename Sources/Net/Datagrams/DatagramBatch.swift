@@ -3,22 +3,18 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Buffers in which one thread receives queries, answers them in place and sends them back.
+/// Buffers in which one thread receives queries, answers them in place and sends the replies.
 ///
-/// A reply reuses the headers of its query: the client's address and, on a wildcard socket, the
-/// control message with the destination address. So the reply leaves from the address that the
-/// client has queried.
+/// A reply reuses the headers of its query, so it leaves from the address that the client has
+/// queried.
 // SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
 // call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// Maximum datagrams per system call; more than 32 gave no further throughput (measured with
-    /// 64).
+    /// A capacity of 64 gave no more throughput.
     package static let capacity = 32
 
-    /// Size of a buffer in octets.
-    ///
-    /// A longer query is truncated and then rejected as malformed; no reply over UDP is longer.
+    /// Longest reply over UDP; a longer query is truncated and then rejected.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -30,7 +26,6 @@ package struct DatagramBatch: ~Copyable {
     private let controlOctets: Int
     private var outgoingCount = 0
 
-    /// Number of slots used by the last datagrams; the other slots are ready to receive.
     private var usedCount = DatagramBatch.capacity
 
     /// Allocates the buffers for `listener`.
@@ -83,11 +78,9 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Receives the pending datagrams, up to `capacity`.
+    /// Receives up to `capacity` datagrams; returns their number or a negated errno.
     ///
-    /// - Parameter waits: true to block the thread until a datagram arrives; otherwise the result
-    ///   may be 0.
-    /// - Returns: the number of datagrams, or a negated errno.
+    /// `waits` blocks until a datagram arrives; otherwise the result may be 0.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             // SAFETY: as in `init`.
@@ -108,13 +101,10 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Returns the size in octets of the datagram in `slot`, at most the size of the buffer.
+    /// Octets of the datagram in `slot`.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
-    /// Calls `body` with the buffer of `slot`, of which the first `count(slot)` octets were
-    /// received.
-    ///
-    /// `body` may change the buffer.
+    /// Calls `body` with the buffer of `slot`.
     package mutating func withBuffer<Result>(
         _ slot: Int,
         _ body: (inout MutableRawSpan) -> Result
@@ -127,7 +117,7 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Calls `body` with the client's address in network byte order: 4 octets (IPv4) or 16 (IPv6).
+    /// Passes the client's 4 or 16 octets in network byte order.
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
         // SAFETY: the family field says which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
@@ -141,7 +131,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of the datagram in `slot` with everything needed for a later reply.
+    /// Returns a copy, sufficient for a later reply.
     package func copy(_ slot: Int) -> ReceivedDatagram {
         // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
@@ -161,7 +151,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns true if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
+    /// True if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
     package func holds(_ octets: [UInt8], behind skipped: Int, in slot: Int) -> Bool {
         guard count(slot) == skipped + octets.count else { return false }
         // SAFETY: the kernel wrote `count(slot)` octets into the buffer.
@@ -175,8 +165,7 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Queues the first `count` octets of the buffer of `slot` as the reply to the datagram in
-    /// `slot`.
+    /// Queues the first `count` octets of the buffer as the reply.
     package mutating func reply(_ slot: Int, count: Int) {
         // SAFETY: each slot is replied to at most once, so `outgoing` has an element for every
         // reply.
@@ -185,10 +174,8 @@ package struct DatagramBatch: ~Copyable {
         outgoingCount += 1
     }
 
-    /// Sends the queued replies; drops a reply that the kernel rejects, for example when the send
-    /// buffer is full.
-    ///
-    /// - Returns: the number of dropped replies.
+    /// Sends the queued replies; returns how many the kernel rejected, for example at a full
+    /// buffer.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

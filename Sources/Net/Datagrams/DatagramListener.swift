@@ -5,37 +5,28 @@ package import Synchronization
 
 /// Bound UDP socket that receives queries; each worker has one.
 ///
-/// The socket is blocking, because a worker waits for nothing else. Waiting in `recvmmsg` takes
-/// 4 to 6 % less CPU time per query than epoll.
+/// The socket is blocking: waiting in `recvmmsg` takes 4 to 6 % less CPU time per query than epoll.
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
-    /// Bound address, with the port chosen by the kernel if port 0 was requested.
+    /// With the port that the kernel chose for port 0.
     package let address: SocketAddress
 
-    /// True if each datagram is received with its destination address.
+    /// True if datagrams have their destination address.
     package let reportsDestination: Bool
 
-    /// Number of receive calls (recvmmsg) of all workers that returned datagrams of this socket.
+    /// Successful recvmmsg calls of all workers.
     package let batches = Atomic<UInt64>(0)
 
-    /// True if another process, such as systemd, keeps the socket when this process ends.
-    ///
-    /// The state of such a socket must not be changed permanently.
+    /// True if another process, such as systemd, keeps the socket: its state must not change.
     package let isAdopted: Bool
 
-    /// Size of the receive buffer in octets: sufficient for a burst of 10,000 queries.
-    ///
-    /// The usual default of 208 KiB overflows at 277 queries.
+    /// For a burst of 10,000 queries; the default of 208 KiB overflows at 277.
     private static let bufferOctets: Int32 = 4 << 20
 
     var descriptor: Int32 { owned.raw }
 
-    /// Binds a socket.
-    ///
-    /// - Parameter shared: true if several sockets of this process share the address
-    ///   (SO_REUSEPORT); the kernel then distributes clients among them.
-    /// - Throws: `SocketError.system` with the call that failed.
+    /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
     package init(binding address: SocketAddress, shared: Bool) throws(SocketError) {
         let family = address.isIPv6 ? AF_INET6 : AF_INET
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -49,9 +40,7 @@ package final class DatagramListener: Sendable {
         self.address = owned.localAddress ?? address
     }
 
-    /// Takes over a bound socket received from systemd.
-    ///
-    /// Several workers may wait on the socket: the kernel passes each datagram to one of them.
+    /// Takes over a socket from systemd, on which several workers may wait.
     package init(adopting socket: PassedSocket) throws(SocketError) {
         owned = OwnedDescriptor(taking: socket.descriptor)
         address = socket.address
@@ -64,30 +53,26 @@ package final class DatagramListener: Sendable {
         try Self.prepare(owned, for: address)
     }
 
-    /// True if the socket has received datagrams that no worker has read.
+    /// True if the socket has datagrams that no worker has read.
     package var hasUnreadDatagrams: Bool { datagrams_are_unread(owned.raw) == 1 }
 
-    /// Wakes the thread that waits in `DatagramBatch.receive`; the socket receives nothing
-    /// afterwards.
+    /// Wakes the thread in `DatagramBatch.receive`; the socket receives nothing afterwards.
     ///
-    /// On Linux, shutdown(2) wakes readers even of an unconnected socket, although it fails with
-    /// ENOTCONN. It would make an adopted socket unusable for the next process.
-    /// `WorkerThread.joinInterrupting` wakes the readers of an adopted socket instead.
+    /// shutdown(2) fails with ENOTCONN but wakes readers on Linux. This would make an adopted
+    /// socket useless for the next process; `WorkerThread.joinInterrupting` wakes its readers.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
-    /// Releases the address, once no thread receives from the socket; later replies are dropped.
+    /// Releases the address, once no thread receives; later replies are dropped.
     ///
-    /// Queries in flight retain the listener. An open socket without a reader would take its part of
-    /// the datagrams from the other sockets of the address (SO_REUSEPORT). An adopted socket stays
-    /// open for the next process.
+    /// Queries in flight retain the listener, and an open socket would still get datagrams of the
+    /// address (SO_REUSEPORT). An adopted socket stays open.
     package func close() {
         // Fails only without a free descriptor; then the socket closes with the listener.
         if !isAdopted { _ = datagrams_replace_with_null(owned.raw) }
     }
 
-    /// Sets the options that bound and adopted sockets need.
     private static func prepare(
         _ socket: borrowing OwnedDescriptor,
         for address: SocketAddress

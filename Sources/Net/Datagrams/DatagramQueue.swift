@@ -4,9 +4,8 @@ internal import Glibc
 
 /// Datagrams of the service loop that wait for one `sendmmsg` per socket.
 ///
-/// A datagram that is sent alone wakes its receiver, and the receiver sleeps again before the next
-/// one arrives. A wakeup takes several times the CPU time of the datagram. In a batch only the
-/// first datagram wakes the receiver.
+/// A datagram that is sent alone wakes its receiver, which costs several times the CPU time of the
+/// datagram. In a batch only the first datagram wakes the receiver.
 // SAFETY: every block has the size that its property names, is allocated once and never freed, and
 // is used on the service loop only. Slots are below `count`.
 @safe
@@ -14,11 +13,10 @@ internal import Glibc
 final class DatagramQueue: TurnBatch {
     static let shared = DatagramQueue()
 
-    /// Maximum number of datagrams, and maximum of their total octets; a full queue is flushed.
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
-    /// Sender of a queued datagram; keeps the descriptor open.
+    /// Keeps the descriptor open.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -30,7 +28,6 @@ final class DatagramQueue: TurnBatch {
     private var descriptors: [Int32] = []
     private var octets = 0
 
-    /// Sockets that failed, until ``flush()`` reports them.
     private var failures: [(socket: DatagramSocket, error: SocketError)] = []
 
     private let buffer = UnsafeMutableRawPointer.allocate(
@@ -51,12 +48,10 @@ final class DatagramQueue: TurnBatch {
         descriptors.reserveCapacity(Self.capacity)
     }
 
-    /// Number of queued datagrams.
     private var count: Int { senders.count }
 
     // MARK: - Queueing
 
-    /// Queues a datagram of a connected socket.
     func add(_ datagram: [UInt8], of socket: DatagramSocket, _ descriptor: Int32) {
         let slot = reserve(datagram)
         unsafe headers[slot].name = nil
@@ -66,7 +61,7 @@ final class DatagramQueue: TurnBatch {
         append(.socket(socket), descriptor)
     }
 
-    /// Queues the reply to a query, from the destination address of the query.
+    /// Sent from the destination address of the query.
     func add(_ reply: [UInt8], to query: ReceivedDatagram, of listener: DatagramListener) {
         let slot = reserve(reply)
         unsafe names[slot] = query.client
@@ -84,11 +79,9 @@ final class DatagramQueue: TurnBatch {
         append(.listener(listener), listener.descriptor)
     }
 
-    /// Copies the octets of a datagram into the next slot; if no slot is free, first sends all
-    /// queued datagrams.
     private func reserve(_ datagram: [UInt8]) -> Int {
         precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Reports no failure: a receiver could queue datagrams before this one has its slot.
+        // Reports no failure: the receiver could queue datagrams before this one has its slot.
         if count == Self.capacity || octets + datagram.count > Self.capacityOctets { transmit() }
         precondition(count < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
@@ -110,7 +103,6 @@ final class DatagramQueue: TurnBatch {
         descriptors.append(descriptor)
     }
 
-    /// Drops the datagrams of a socket that is being closed.
     func drop(_ socket: DatagramSocket) {
         for slot in senders.indices {
             if case .socket(let other) = senders[slot], other === socket { senders[slot] = .none }
@@ -119,10 +111,9 @@ final class DatagramQueue: TurnBatch {
 
     // MARK: - Sending
 
-    /// Sends all datagrams, those of one socket together, in order.
+    /// Sends all datagrams, those of one socket together and in order; drops rejected replies.
     ///
-    /// Failures are reported to their sockets after all datagrams were sent, because a socket may
-    /// then queue more datagrams. A reply that the kernel rejects is dropped.
+    /// Reports failures at the end, because a socket may then queue more datagrams.
     func flush() {
         transmit()
         let due = failures
@@ -130,9 +121,7 @@ final class DatagramQueue: TurnBatch {
         for (socket, error) in due { socket.fail(error) }
     }
 
-    /// Sends all datagrams and empties the queue; calls no receiver.
     private func transmit() {
-        // Keeps the descriptors open until the end.
         let held = senders
         for slot in held.indices {
             switch senders[slot] {
@@ -150,9 +139,7 @@ final class DatagramQueue: TurnBatch {
         withExtendedLifetime(held) {}
     }
 
-    /// Sends the datagram in `first` and all later ones of the same descriptor.
-    ///
-    /// - Returns: the errno that stopped sending; nil if all were sent or skipped.
+    /// Sends the datagrams of one descriptor from `first` on; returns the errno that stopped it.
     private func send(from first: Int, skipsErrors: Bool) -> Int32? {
         let descriptor = descriptors[first]
         var total = 0
@@ -177,10 +164,7 @@ final class DatagramQueue: TurnBatch {
 }
 
 extension DatagramListener {
-    /// Queues `octets` as the reply to `query`, from the destination address of `query`.
-    ///
-    /// Replies are sent at the end of the turn of the loop. A reply that the kernel does not accept
-    /// immediately is dropped.
+    /// Queues a reply from the queried address; if the kernel rejects it, the reply is dropped.
     @ServiceLoop
     package func reply(_ octets: [UInt8], to query: ReceivedDatagram) {
         DatagramQueue.shared.add(octets, to: query, of: self)

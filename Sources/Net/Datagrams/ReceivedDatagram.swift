@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Copy of a received query that waits for its reply outside the batch.
+/// Copy of a received query that waits for its reply.
 package struct ReceivedDatagram: Sendable {
     package private(set) var octets: [UInt8]
     let client: sockaddr_storage
     let clientCount: UInt32
 
-    /// Control message with the destination address; empty unless the socket is a wildcard socket.
+    /// With the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Copy of the datagram without its contents, sufficient to reply to the sender.
+    /// Sufficient for a reply.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []
@@ -19,11 +19,7 @@ package struct ReceivedDatagram: Sendable {
 }
 
 extension DatagramListener {
-    /// Sends `octets` as the reply to `query`, from the destination address of `query`.
-    ///
-    /// Never waits: a reply that the kernel does not accept immediately is dropped.
-    ///
-    /// - Returns: true if the kernel accepted the reply.
+    /// Sends a reply from the queried address without waiting; returns false if it was dropped.
     @discardableResult
     package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
         var name = query.client

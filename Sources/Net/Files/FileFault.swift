@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Failure to read or replace a file; the associated path is that of the faulty file.
+/// Failure to read or replace a file at a path.
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 
-    /// The file is a symbolic link, which may point to a file of another user.
+    /// The link may point to a file of another user.
     case symbolicLink(String)
 
-    /// The file is a directory, a device or a pipe.
     case notRegular(String)
 
     case foreign(String, owner: uid_t)
 
-    /// The file's mode grants permissions to users other than the owner.
+    /// Other users have permissions.
     case open(String, mode: mode_t)
 
     case busy(String)
 
-    /// The caller stopped the operation.
     case stopped(String)
 
-    /// Returns the error that `call` has just stored in `errno`.
     static func last(_ call: String, _ path: String) -> FileFault {
         .system(call: call, path: path, code: errno)
     }
 
-    /// The `errno` of a system call; nil for other faults.
+    /// `errno` of a system call.
     package var code: Int32? {
         if case .system(_, _, let code) = self { code } else { nil }
     }
 }
 
 extension FileFault: CustomStringConvertible {
-    /// Path and fault, as in `/var/x: open: Permission denied`.
+    /// Such as `/var/x: open: Permission denied`.
     package var description: String {
         switch self {
         case .system(let call, let path, let code): "\(path): \(call): \(errorText(code))"

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Watch that reports when a file may have changed: written, replaced, removed or created.
+/// Reports when a file may have changed: written, replaced, removed or created.
 ///
-/// It has two watches of inotify(7). One is on the directory, or on its nearest existing ancestor,
-/// and reports created, removed and renamed files. The other is on the file and reports writes that
-/// the watch on the directory does not report: to the target of a symbolic link or to a file
-/// mounted over `path`.
+/// One watch of inotify(7) is on the directory or its nearest existing ancestor, the other on the
+/// file: for writes to the target of a symbolic link or to a mounted file.
 ///
-/// `sd_event_add_inotify` is not usable: it fails with EINVAL if the inode number of a recently
-/// removed file is reused.
+/// `sd_event_add_inotify` fails with EINVAL if the inode number of a removed file is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -17,18 +14,15 @@ package final class FileWatch {
     private let inotify: OwnedDescriptor
     private var events: DescriptorWatch?
 
-    /// Watch descriptor of the file, nil if there is none.
     private var file: Int32?
 
-    /// Watch descriptor of the directory, and the directory's entry that leads to the file.
+    /// Watch of the directory, and the entry that leads to the file.
     private var directory: (watch: Int32, name: String)?
 
-    /// Calls `handler` whenever the file at `path` may have changed, until released.
+    /// Watches `path`, which is absolute and need not exist, until released.
     ///
-    /// A write is reported when the writer closes the file.
-    ///
-    /// - Parameter path: an absolute path; the file need not exist.
-    /// - Throws: `SocketError.system` if the user has no inotify instances or watches left.
+    /// A write is reported when the writer closes the file. Throws if the user has no inotify
+    /// instances or watches left.
     package init(
         _ path: String,
         _ handler: @escaping @ServiceLoop () -> Void
@@ -48,8 +42,7 @@ package final class FileWatch {
 
     // MARK: - Watching
 
-    /// Renews both watches, because the file may have been replaced and directories may have
-    /// appeared.
+    /// Renews both watches: the file may be another one, and directories may have appeared.
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
         file = try add(path, Self.fileEvents)
@@ -65,14 +58,12 @@ package final class FileWatch {
             above = Self.parent(above)
         }
         for watch in old where watch != file && watch != directory?.watch {
-            // Fails if the watched file was removed, because the kernel has then removed the watch.
+            // Fails if the kernel has removed the watch of a removed file.
             inotify_rm_watch(inotify.raw, watch)
         }
     }
 
-    /// Adds a watch on `path`; returns nil if `path` does not exist.
-    ///
-    /// The watch descriptor is the same as before if `path` is already watched.
+    /// Returns nil if `path` does not exist, and the existing watch if there is one.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
@@ -83,8 +74,7 @@ package final class FileWatch {
         }
     }
 
-    /// A rename over the file removes the last link to the old file, which is reported as
-    /// IN_ATTRIB.
+    /// A rename over the file is IN_ATTRIB, because its last link is removed.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =
@@ -98,7 +88,6 @@ package final class FileWatch {
 
     // MARK: - Noticing
 
-    /// Reads the events and calls the handler once if any event concerns the file.
     private func read() {
         var concerns = false
         while true {
@@ -110,7 +99,6 @@ package final class FileWatch {
         do throws(SocketError) {
             try renew()
         } catch {
-            // The earlier watches remain, and the handler is called for this change.
         }
         handler()
     }
@@ -122,25 +110,22 @@ package final class FileWatch {
         }
     }
 
-    /// Returns true if `event` concerns, or may concern, the file.
     private func isOurs(_ event: Event) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-        // The kernel removed the watch; an earlier event has reported the cause.
+        // An earlier event has reported the cause.
         if event.mask & UInt32(IN_IGNORED) != 0 { return false }
         if event.watch == file { return true }
         guard let directory, event.watch == directory.watch else { return false }
         return event.name.isEmpty || event.name == directory.name
     }
 
-    /// Event in the layout of inotify(7).
     private struct Event {
         let watch: Int32
         let mask: UInt32
 
-        /// Name of the directory entry; empty if the event concerns the watched object itself.
+        /// Empty for the watched object itself.
         let name: String
 
-        /// Removes the first event from `octets`; returns nil if there is no complete event.
         init?(_ octets: inout ArraySlice<UInt8>) {
             func number(_ offset: Int) -> UInt32 {
                 octets.dropFirst(offset).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// File readable by the daemon's user only and replaced atomically.
+/// File that only the daemon's user can read, replaced atomically even at a power failure.
 ///
-/// Even after a power failure the path leads to either the old or the new contents: `replace` syncs
-/// a temporary file, renames it and syncs the directory. A file of another type, owner or mode is
-/// neither read nor replaced, so a mistyped path destroys no file.
-///
-/// All functions block on disk I/O: call them on a worker thread only.
+/// A file of another type, owner or mode is neither read nor replaced, so a mistyped path destroys
+/// no file. All functions block: call them on a worker thread.
 package struct PrivateFile: Sendable {
     package let path: String
 
-    /// Path of the directory; `name` is the file's name in it.
     private let directory: String
     private let name: String
 
-    /// Creates a reference to the file at an absolute path.
+    /// `path` must be absolute.
     package init(_ path: String) {
         precondition(path.hasPrefix("/"), "a private file has an absolute path")
         self.path = path
@@ -24,9 +20,7 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// Path of the temporary file.
-    ///
-    /// The path is always the same, so a process that is killed repeatedly leaves one file at most.
+    /// Fixed, so a process that is killed repeatedly leaves at most one.
     package var temporaryPath: String { path + Self.temporary }
 
     /// Path to which `setAside` renames the file.
@@ -37,9 +31,7 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Reading
 
-    /// Opens the file for reading; returns nil if the file does not exist.
-    ///
-    /// - Throws: `FileFault` if the file fails the checks of this type or a system call fails.
+    /// Opens the file; returns nil if it does not exist.
     package func open() throws(FileFault) -> PrivateFileReader? {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let raw = unsafe Glibc.open(
@@ -56,12 +48,9 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces the contents by the chunks that `next` returns until nil; returns their total size
-    /// in octets.
+    /// Replaces the contents by the chunks of `next`; returns their size in octets.
     ///
-    /// - Throws: `FileFault`, including the errors of `next`. The old file then remains, and the
-    ///   temporary file is removed. Exception: if only the sync of the directory fails, the new
-    ///   file is in place.
+    /// After an error the old file remains, except if only the sync of the directory failed.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -88,7 +77,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Renames the file to `damagedPath` and replaces an existing file of that name.
+    /// Renames the file to `damagedPath`.
     package func setAside() throws(FileFault) {
         let folder = try openDirectory()
         // SAFETY: both names are C strings that Swift makes for the call.
@@ -97,9 +86,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes the temporary file of a killed process, if there is one.
-    ///
-    /// Does not remove a temporary file that a process is writing.
+    /// Removes the temporary file of a killed process, but not of a running one.
     package func removeLeftover() throws(FileFault) {
         do throws(FileFault) {
             try removeTemporary(in: try openDirectory())
@@ -118,7 +105,7 @@ package struct PrivateFile: Sendable {
         return try Self.own(raw, "open", directory)
     }
 
-    /// Creates an empty, locked temporary file; unlike the file, the lock ends with its process.
+    /// The lock ends with its process.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
@@ -134,7 +121,6 @@ package struct PrivateFile: Sendable {
         return file
     }
 
-    /// Removes the temporary file unless a process is writing it.
     private func removeTemporary(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         let temporary = name + Self.temporary
         // SAFETY: the name is a C string that Swift makes for each call.
@@ -143,8 +129,7 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // A symbolic link or an unreadable file has no writer of this program, so it can be
-        // removed.
+        // Fails for a link or an unreadable file, which has no writer of this program.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -172,7 +157,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Syncs the directory; some file systems do not support this (EINVAL).
+    /// EINVAL: some file systems do not support this.
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -191,7 +176,6 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Checks type, owner and mode of a file.
     private func check(_ status: stat) throws(FileFault) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
@@ -213,7 +197,6 @@ package struct PrivateFile: Sendable {
         return status
     }
 
-    /// Takes over a descriptor, or throws the error that `call` left in `errno`.
     private static func own(
         _ raw: Int32,
         _ call: String,
@@ -226,7 +209,7 @@ package struct PrivateFile: Sendable {
 
 /// Private file opened for reading.
 package struct PrivateFileReader: ~Copyable {
-    /// Size in octets when the file was opened.
+    /// When the file was opened.
     package let size: Int
 
     private let file: OwnedDescriptor
@@ -238,7 +221,7 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// Returns at most `count` octets starting at `offset`; empty at the end of the file.
+    /// Returns at most `count` octets; empty at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Small file that several processes change in turn, each under `flock`.
+/// Small file that several processes change, each under `flock`, which ends with its process.
 ///
-/// One `pwrite` replaces the content. A process that is killed therefore leaves the old or the new
-/// content. The lock ends with its process.
+/// One `pwrite` replaces the content, so a killed process leaves the old or the new content.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
@@ -13,26 +12,22 @@ package final class SharedFile {
 
     /// Reason why the file was not changed.
     package enum Fault: Error {
-        /// The file cannot be opened or created.
         case unavailable(String)
 
-        /// The file is locked, too large, or cannot be read or written.
+        /// Locked, too large, or not readable or writable.
         case failed(String)
     }
 
-    /// Maximum size in octets.
+    /// In octets.
     package nonisolated static let largest = 64 << 10
 
-    /// Maximum number of attempts to lock the file: other processes hold the lock for microseconds.
+    /// Other processes hold the lock for microseconds.
     private nonisolated static let attempts = 1_000
 
-    /// Creates the object; the file and its directory are created on first use, with mode 0600 and
-    /// 0700.
+    /// First use creates the file (mode 0600) and its directory (0700).
     package nonisolated init(_ path: String) { self.path = path }
 
-    /// Replaces the content by the result of `change`; nil leaves the file unchanged.
-    ///
-    /// A new file is empty. The result has at most ``largest`` octets.
+    /// Replaces the content, empty in a new file, by the result of `change`; nil changes nothing.
     package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
         let raw = try open()
         try lock(raw)
@@ -47,7 +42,7 @@ package final class SharedFile {
         }
     }
 
-    /// Opens the file unless it is open; opens it again after it was removed.
+    /// Opens the file if it is not open or was removed.
     private func open() throws(Fault) -> Int32 {
         if let raw = file?.raw {
             var status = stat()

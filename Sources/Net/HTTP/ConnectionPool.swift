@@ -2,52 +2,39 @@
 private import CCurl
 import Glibc
 
-/// Multi handle of libcurl: a cache of connections and the transfers on them.
+/// Multi handle of libcurl: connections and the transfers on them.
 ///
-/// libcurl reports the descriptors and the timeout that it waits for, and the service loop waits
-/// for them. libcurl must not be called from its own callbacks, so the callbacks only record what
-/// it needs.
+/// libcurl's callbacks only record what the service loop must watch, because they must not call
+/// libcurl.
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// Transfers in flight by handle; retains the transfers while libcurl uses them.
+    /// Retained while libcurl uses them.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// Sockets that the service loop watches.
-    ///
-    /// A separate object, because libcurl still closes sockets while the pool is being freed.
+    /// libcurl still closes sockets while the pool is being freed.
     private let sockets = WatchedSockets()
 
-    /// Timer at which libcurl wants to be called.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
-    /// Timer at which a throttled provider is read again.
     private lazy var resumption = Alarm(.system) { [weak self] in self?.resume() }
 
     private let meter: LoopMeter
     private let isSecure: Bool
 
-    /// True after the provider has exhausted its ``LoopBudget``: the connections must not be used
-    /// again.
+    /// True after an exhausted ``LoopBudget``; the connections are not used again.
     private(set) var isAbandoned = false
 
-    /// Number of calls of libcurl.
     private var turns = 0
 
-    /// Timer for the deadlines of all transfers.
-    ///
-    /// One shared timer, because nearly every transfer ends before its deadline.
+    /// One timer for all deadlines, because nearly every transfer ends before its deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    /// True if libcurl will be called in the next turn of the loop.
     private var isDue = false
 
-    /// Creates a pool without connections.
-    ///
-    /// - Parameter isSecure: true if all connections use TLS.
     init(limits: HTTPClient.Limits, metering meter: LoopMeter, isSecure: Bool) {
         self.meter = meter
         self.isSecure = isSecure
@@ -61,7 +48,7 @@ final class ConnectionPool {
     }
 
     isolated deinit {
-        // Without callbacks, because the pool that they use is being freed.
+        // The callbacks would use the freed pool.
         sockets.forgetAll()
         // SAFETY: no transfer is left, because each transfer retains the pool until it ends.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
@@ -69,7 +56,6 @@ final class ConnectionPool {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Initialises libcurl and OpenSSL, once per process.
     nonisolated static let initialiseOnce: Void = {
         let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         precondition(code == CURLE_OK, "libcurl cannot be initialised")
@@ -117,7 +103,6 @@ final class ConnectionPool {
 // MARK: - Transfers
 
 extension ConnectionPool {
-    /// Starts a transfer on a prepared handle; the transfer's completion handler reports its end.
     func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
         // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is
         // freed.
@@ -149,9 +134,7 @@ extension ConnectionPool {
         deadlines.bring(forward: transfer.deadline)
     }
 
-    /// Ends a transfer early with `error`; does nothing if it has ended.
-    ///
-    /// Over HTTP/1.1 this closes the connection. Over HTTP/2 it only resets the stream.
+    /// Ends a transfer early: closes an HTTP/1.1 connection, resets an HTTP/2 stream.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
@@ -164,38 +147,36 @@ extension ConnectionPool {
         deadlines.set(transfers.values.lazy.map(\.deadline).min())
     }
 
-    /// Ends a transfer after its deadline.
+    /// Ends a transfer at its deadline.
     ///
-    /// If nothing has arrived on the connection in the second half of the wait, the connection is
-    /// shut down: libcurl would use a dead connection for many minutes. The first half does not
-    /// count, because data that arrived on the idle connection is read only at its next use.
+    /// Shuts down the connection if nothing arrived in the second half of the wait: libcurl would
+    /// use a dead connection for many minutes. Earlier data proves nothing, because libcurl reads
+    /// an idle connection only at its next use.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // Over HTTP/1.1 libcurl has closed the socket, so the port is compared. Shut down before
-        // completing: the completion handler may open a socket that reuses the descriptor.
+        // Over HTTP/1.1 libcurl has already closed the socket, so the port is compared. Shut down
+        // before completing: the handler may open a socket with the same descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
         transfer.end(.failure(.timedOut(reused: isReusing)))
     }
 
-    /// Error of requests to a provider with an exhausted ``LoopBudget``.
-    static let overload = HTTPError.broken("the server sends data without end that is no reply")
+    static let overload = HTTPError.broken("the server sends endless data that belongs to no reply")
 
     func abandonAll(_ error: HTTPError) {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// Returns true if libcurl has started the transfer.
+    /// True if libcurl has started the transfer.
     ///
-    /// Before that, the handle still reports the values of its previous transfer.
+    /// Until then the handle reports the values of its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// Returns descriptor and port of the transfer's connection if it is dead in the sense of
-    /// `expire`.
+    /// Returns the connection if nothing arrived in the second half of the wait.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -207,12 +188,11 @@ extension ConnectionPool {
         }.map { ($0.key, port) }
     }
 
-    /// Repeats a request, once, after its reused connection ended without a reply; returns false if
-    /// impossible.
+    /// Repeats a request once, if its reused connection ended without a reply.
     ///
-    /// A server may close a connection while a request is on its way, for example nginx after
-    /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats such requests too,
-    /// but not all that shared an HTTP/2 connection.
+    /// A server may close a connection while a request is on its way, such as nginx after
+    /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats only some requests of
+    /// an HTTP/2 connection.
     private func sendAgain(_ transfer: Transfer, on handle: EasyHandle) -> Bool {
         guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
         // SAFETY: the handle was just removed, and libcurl is not on the stack.
@@ -236,8 +216,7 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// Starts, changes or ends the watch of `descriptor` for libcurl; -1 fails the socket's
-    /// transfers.
+    /// Changes a watch for libcurl; -1 fails the socket's transfers.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
             sockets.forget(descriptor)
@@ -257,12 +236,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Schedules the next call of libcurl in `milliseconds`; -1 cancels it.
+    /// Schedules the next call of libcurl; -1 cancels it.
     private func wake(in milliseconds: Int) {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
         }
-        // Every request starts with a timeout of 0; requests of one turn share one call.
+        // Requests of one iteration, which start with a timeout of 0, share one call.
         guard !isDue else { return }
         isDue = true
         ServiceLoop.task { [weak self] in
@@ -271,9 +250,8 @@ extension ConnectionPool {
         }
     }
 
-    /// Calls libcurl for a descriptor or for its timeout, and completes the transfers that ended.
+    /// Calls libcurl for a descriptor or its timeout, and completes the ended transfers.
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
-        // `resume` makes up for the call.
         if let instant = meter.resumption { return suspend(until: instant) }
         var flags: Int32 = 0
         if !events.isDisjoint(with: [.readable, .hangUp]) { flags |= CURL_CSELECT_IN }
@@ -287,7 +265,7 @@ extension ConnectionPool {
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         let time = meter.end()
         guard code == CURLM_OK else {
-            // `watch` fails only if the process lacks descriptors or memory.
+            // `watch` fails only without descriptors or memory.
             let isOurs = code == CURLM_ABORTED_BY_CALLBACK
             return abandonAll(isOurs ? .exhausted("no socket") : .broken("libcurl failed"))
         }
@@ -307,19 +285,16 @@ extension ConnectionPool {
         if isAbandoned { abandonAll(Self.overload) }
     }
 
-    /// Does not call libcurl until `instant`, because the provider is throttled.
     private func suspend(until instant: Instant) {
         sockets.isSuspended = true
         resumption.set(instant)
     }
 
-    /// Calls libcurl for its timeouts, which include those of new transfers.
     private func resume() {
         sockets.isSuspended = false
         drive(CURL_SOCKET_BAD, [])
     }
 
-    /// Returns the transfers that libcurl has ended since the last call, with its results.
     private func endedTransfers() -> [(Transfer, EasyHandle, CURLcode)] {
         var ended: [(Transfer, EasyHandle, CURLcode)] = []
         var left: Int32 = 0

@@ -3,7 +3,6 @@ import CCurl
 private import COpenSSL
 
 extension EasyHandle {
-    /// Sets all options that depend on the kind of `request`, on a handle with default options.
     func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
         try setBounds()
@@ -31,18 +30,16 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Sets the time limit of the request, including connection setup and TLS handshake.
+    /// Sets the time limit, 1 s after the deadline of `ConnectionPool.expire`.
     ///
-    /// The pool ends the request at its deadline (`ConnectionPool.expire`); libcurl's timers fire
-    /// one second later as a fallback. Connection setup has no shorter limit, because that would
-    /// fail every request to a server with a slow handshake.
+    /// A shorter limit for the connection would fail every request to a server with a slow
+    /// handshake.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
         try set(CURLOPT_CONNECTTIMEOUT_MS, last)
     }
 
-    /// Throws if libcurl rejected an option.
     func check(_ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
         // SAFETY: libcurl's text is static and ends with NUL.
@@ -59,15 +56,14 @@ extension EasyHandle {
         try check(unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) })
     }
 
-    /// Sets the options that all requests share: no redirects, no netrc, no HTTP/0.9.
+    /// Disables redirects, netrc and HTTP/0.9.
     ///
-    /// Cookies, HSTS, alternative services and decompression are off by default. Name resolution is
-    /// never used, because `setPeer` maps every connection to an address.
+    /// libcurl disables cookies, HSTS, alternative services and decompression by default.
     private func setStrictness() throws(HTTPError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        // One entry, because libcurl 7.88 refuses an empty list. Redirects are never followed.
+        // libcurl 7.88 refuses an empty list.
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         try set(CURLOPT_HTTP09_ALLOWED, 0)
@@ -75,15 +71,11 @@ extension EasyHandle {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 
-    /// Sets the limits for stalled transfers and for the age of idle connections, and the size of
-    /// the send buffer.
     private func setBounds() throws(HTTPError) {
-        // libcurl's minimum.  The default, 64 KiB, would be two thirds of the memory of a transfer.
-        // CURLOPT_BUFFERSIZE keeps its default: libcurl 7.88 refuses the option on a handle that
-        // was reset.
+        // libcurl's minimum; the default of 64 KiB is two thirds of a transfer's memory. libcurl
+        // 7.88 refuses CURLOPT_BUFFERSIZE on a handle that was reset.
         try set(CURLOPT_UPLOAD_BUFFERSIZE, 16 << 10)
-        // A transfer fails if it is slower than 1 octet per second for 5 seconds; this matters only
-        // if the caller's deadline is later.
+        // Ends transfers slower than 1 octet/s for 5 s.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
@@ -92,8 +84,8 @@ extension EasyHandle {
     /// Sets the server address and the proxy.
     ///
     /// A CONNECT_TO entry without host and port matches every URL, so libcurl never resolves a
-    /// name. Unlike a changed RESOLVE entry, it takes effect while a connection is open. With a
-    /// proxy it forces a tunnel, so it is omitted for requests that the proxy can forward.
+    /// name. Unlike a changed RESOLVE entry, it works while a connection is open. With a proxy it
+    /// forces a tunnel, so requests that the proxy can forward omit it.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
@@ -102,20 +94,15 @@ extension EasyHandle {
         if let proxy = request.proxy {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
-            // The response of the proxy to CONNECT is not part of the reply.
             try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
-            // Otherwise libcurl would use http_proxy and similar variables of the environment.
+            // Otherwise libcurl would use http_proxy and similar variables.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
     }
 
-    /// Returns true if a proxy that forwards the URL unchanged reaches `server`: no TLS, host is
-    /// the address.
-    ///
-    /// Many proxies allow tunnels to port 443 only, so requests that need no tunnel should not use
-    /// one.
+    /// True if a proxy can forward the request; many allow tunnels to port 443 only.
     private static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -123,13 +110,12 @@ extension EasyHandle {
         return hosts.contains { request.url.hasPrefix("http://\($0)/") }
     }
 
-    /// Sets the TLS options: the chain and the name are always verified, with TLS 1.2 or later.
     private func setTLS(_ request: HTTPRequest) throws(HTTPError) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard trusted != nil, Self.sharesOpenSSL, request.version != .http3 else {
-            // A libcurl that cannot share a store reads the file itself for each connection.
+            // Without a shared store, libcurl reads the file for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
@@ -152,25 +138,23 @@ extension EasyHandle {
         try check(code)
     }
 
-    /// Sets up the TLS context of a new connection.
     private func setUp(_ context: OpaquePointer) -> CURLcode {
         guard let trusted, unsafe TLSClient.restrictKeyExchange(of: context) else {
             return CURLE_SSL_CIPHER
         }
         // SAFETY: the context and the handle's store are alive; OpenSSL adds a reference.
         unsafe SSL_CTX_set1_cert_store(context, trusted.raw)
-        // As in libcurl: a certificate in the store is trusted even if its issuer is not in the
-        // store.
+        // As in libcurl: trusts a certificate in the store even if its issuer is not there.
         unsafe X509_VERIFY_PARAM_set_flags(
             SSL_CTX_get0_param(context),
             UInt(X509_V_FLAG_PARTIAL_CHAIN)
         )
-        // Otherwise one read processes key updates until the server stops sending them.
+        // Otherwise one read processes key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
-        // The meter ignores handshakes, so a server must not start another one.
+        // The meter ignores handshakes, so another one must not start.
         unsafe TLSClient.disableRenegotiation(in: context)
-        // libcurl reads HTTP/2 frames in one call as long as they arrive, if they belong to no
-        // reply.  So the connection is ended here.
+        // libcurl reads HTTP/2 frames that belong to no reply in one call, as long as they arrive.
+        // So this callback ends the connection.
         // SAFETY: the connection's pool retains the meter until the connection is freed.
         unsafe SSL_CTX_set_msg_callback(context) { isSent, _, type, _, _, connection, meter in
             guard isSent == 0, let connection = unsafe connection, let meter = unsafe meter
@@ -192,7 +176,7 @@ extension EasyHandle {
         return CURLE_OK
     }
 
-    /// True if libcurl uses the same OpenSSL as this program, so that both can share one store.
+    /// True if libcurl uses this program's OpenSSL.
     private static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
@@ -206,7 +190,7 @@ extension EasyHandle {
             case .http3: CURL_HTTP_VERSION_3
             }
         try set(CURLOPT_HTTP_VERSION, Int(version))
-        // Wait for a connection that can be multiplexed instead of opening another one.
+        // Prefer multiplexing to another connection.
         if request.wantsFreshConnection {
             try set(CURLOPT_FRESH_CONNECT, 1)
         } else if request.version != .http1, isSecure || request.version == .http2 {
@@ -226,12 +210,11 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// Returns true if a header line contains a control character, which could end the line.
+    /// A control character could end the line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }
 
-    /// Returns address and port for libcurl, without the scope, which is a separate option.
     private static func literal(_ address: SocketAddress) -> String {
         SocketAddress(octets: address.octets, port: address.port)?.description ?? ""
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Easy handle of libcurl, configured for one kind of request and reused.
+/// Easy handle of libcurl, reused for one kind of request.
 ///
-/// Creating a handle costs more than a request over loopback, and setting all options a fifth of
-/// that. Further requests of the same kind set only URL, body and time.
+/// Creating a handle takes longer than a request over loopback; setting all options takes a fifth
+/// of that. The next request of the same kind sets only URL, body and time limit.
 // SAFETY: made and used on the loop only, freed once, by `deinit`. libcurl points to the lists,
 // which are freed after `forget` has reset the handle, or after the handle.
 @safe
@@ -12,27 +12,20 @@ import CCurl
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
 
-    /// Address of the handle, which identifies its transfer.
     var key: UInt { unsafe UInt(bitPattern: easy) }
 
     let received: ReceivedReply
 
-    /// Trusted certificates; nil for requests without TLS.
     let trusted: TrustStore?
 
-    /// Kind of request for which the handle is configured; nil if for one request only.
     private(set) var kind: Kind?
 
-    /// True if the reply must include ``TransferTimes``.
     private var wantsTimes = false
 
-    /// Lists to which libcurl has pointers.
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
-    /// Buffer for libcurl's error message.
     private let words: UnsafeMutableBufferPointer<CChar>
 
-    /// Meter of the provider's use of the loop.
     let meter: LoopMeter
 
     fileprivate init?(
@@ -61,7 +54,7 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// Properties of a request that require other options: all except URL, body and time.
+    /// All properties that determine options: all except URL, body and time limit.
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
@@ -69,8 +62,7 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// Returns the kind of `request`; nil if the options of a rare request are not worth
-        /// reusing.
+        /// Nil for a rare kind that is not worth reusing.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -81,9 +73,6 @@ extension EasyHandle {
         }
     }
 
-    /// Sets the options for `request` that are not set already.
-    ///
-    /// - Throws: `HTTPError.invalidRequest`.
     func prepare(
         _ request: HTTPRequest,
         _ wanted: Kind?,
@@ -104,7 +93,7 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// Resets the handle, which must be in no pool, to libcurl's defaults.
+    /// Resets all options; the handle must be in no pool.
     func forget() {
         kind = nil
         // SAFETY: in no multi handle; libcurl keeps its caches and drops every pointer.
@@ -123,7 +112,7 @@ extension EasyHandle {
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
-    /// Sets a list option; the handle keeps the list while libcurl points to it.
+    /// Sets a list and retains it while libcurl points to it.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
         // SAFETY: libcurl copies each text, which ends with NUL; on failure the list is freed.
         var list: UnsafeMutablePointer<curl_slist>?
@@ -148,10 +137,9 @@ extension EasyHandle {
 
     var connectionsOpened: Int { long(CURLINFO_NUM_CONNECTS) }
 
-    /// True if the request was sent on a reused connection.
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// True if the request was assigned to a connection after TLS handshake and proxy tunnel.
+    /// True if the request has a connection, after TLS handshake and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     var times: TransferTimes {
@@ -162,7 +150,6 @@ extension EasyHandle {
         )
     }
 
-    /// Returns the time from the start of the request to a phase, zero if unknown.
     private func time(_ info: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
         // SAFETY: writes one integer.
@@ -172,8 +159,7 @@ extension EasyHandle {
 
     /// Returns the reply, or the error for libcurl's result `code`.
     ///
-    /// - Parameter socketFailure: `errno` of a socket that could not be opened meanwhile, otherwise
-    ///   0; libcurl does not record it.
+    /// `socketFailure`: `errno` of a socket that could not be opened; libcurl does not record it.
     func result(_ code: CURLcode, socketFailure: Int32) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code, socketFailure))
     }
@@ -197,7 +183,7 @@ extension EasyHandle {
         return reply
     }
 
-    /// Returns true if a reused connection ended before any octet of the reply.
+    /// True if a reused connection ended before any octet of the reply.
     func wasCutOff(_ code: CURLcode) -> Bool {
         guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
             return false
@@ -224,8 +210,8 @@ extension EasyHandle {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
-            // The URL was valid, because a connection exists. libcurl treats a reply without a
-            // status line as HTTP/0.9, which is disabled.
+            // libcurl takes a reply without a status line for HTTP/0.9, which is disabled. The URL
+            // was valid, because a connection exists.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -235,18 +221,15 @@ extension EasyHandle {
         }
     }
 
-    /// Returns the error of a failed connection with `errno` or, if `errno` is 0, with `text`.
     nonisolated static func connectError(_ cause: Int32, _ text: String) -> HTTPError {
         guard cause != 0 else { return .connect(text) }
         let isOurs = SocketError.system(call: "connect", code: cause).isShortage
         return isOurs ? .exhausted(errorText(cause)) : .connect(errorText(cause))
     }
 
-    /// libcurl's error message; used for TLS errors only, because others may repeat the URL with a
-    /// secret.
+    /// libcurl's message for TLS errors; other messages may repeat a secret URL.
     ///
-    /// The message may quote the peer's certificate, so it is truncated and control characters are
-    /// replaced.
+    /// Sanitized, because it may quote the peer's certificate.
     private var details: String? {
         // SAFETY: the buffer is this handle's.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
@@ -267,10 +250,8 @@ extension EasyHandle {
 
 // MARK: - Idle handles
 
-/// Idle handles that trust the same certificates.
 @ServiceLoop
 final class EasyHandles {
-    /// Maximum number of idle handles; further ones are freed.
     private static let maximumIdle = 128
 
     let trusted: TrustStore?
@@ -280,7 +261,6 @@ final class EasyHandles {
     private let meter: LoopMeter
     private var idle: [EasyHandle] = []
 
-    /// Creates an empty set for requests to one provider.
     init(
         _ limits: HTTPClient.Limits,
         _ memory: ReplyMemory.Share,
@@ -293,7 +273,6 @@ final class EasyHandles {
         trusted = store
     }
 
-    /// Returns a handle for a request, preferably one configured for `kind`.
     func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
         if kind != nil, let index = idle.lastIndex(where: { $0.kind == kind }) {
             idle.swapAt(index, idle.endIndex - 1)
@@ -305,7 +284,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Returns a handle, which must be in no pool, to the set.
+    /// The handle must be in no pool.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

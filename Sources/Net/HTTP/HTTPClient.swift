@@ -1,44 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CCurl
 
-/// HTTP client based on libcurl and driven by the service loop, without threads or name resolution.
+/// HTTP client on libcurl and the service loop, without threads or name resolution.
 ///
-/// Requests of one provider to one server and name share connections. Servers are not trusted: see ``Limits`` and
-/// `EasyHandle+Options.swift`.
+/// Servers are not trusted: see ``Limits`` and `EasyHandle+Options.swift`.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
-    /// Resource limits of a client.
+    /// Resource limits.
     package struct Limits: Sendable, Hashable {
-        /// Maximum octets of a reply body, 1…16 MiB.
+        /// Of a reply body, 1…16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Maximum octets of all headers and bodies being received.
+        /// Octets of all headers and bodies being received.
         ///
         /// Further replies fail with ``HTTPError/exhausted(_:)``. A provider may use at most as
-        /// much as remains free: half of the limit if no other provider uses any.
+        /// much as is still free: half of the limit if it is alone.
         package var receivedOctets = 8 << 20
 
-        /// Maximum octets of all header lines of a reply, including interim replies and trailers.
-        ///
-        /// Each line counts as 96 octets more than its length.
+        /// Octets of a reply's header lines, interim replies and trailers; 96 extra per line.
         package var headerOctets = 16 << 10
 
-        /// Maximum open connections of a provider with the same set of trusted certificates.
-        ///
-        /// Further requests wait for a connection.
+        /// Connections per provider and set of trusted certificates; further requests wait.
         package var connections = 64
 
-        /// Maximum number of these connections to the same server with the same name.
+        /// Connections to one server and name.
         package var connectionsPerServer = 32
 
-        /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
+        /// Concurrent requests per HTTP/2 connection; the server may allow fewer.
         package var requestsPerConnection = 1024
 
-        /// Maximum idle connections, and the time after which an idle connection is closed.
+        /// Idle connections, and the time after which they are closed.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 
-        /// Maximum requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
+        /// Requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
         package var inFlight = 4096
 
         package init() {}
@@ -46,7 +41,6 @@ package final class HTTPClient: HTTPTransport {
 
     package let limits: Limits
 
-    /// Counters since the client was created.
     package private(set) var statistics = HTTPStatistics()
 
     private var providers: [String: HTTPProvider] = [:]
@@ -59,10 +53,9 @@ package final class HTTPClient: HTTPTransport {
         memory = ReplyMemory(limit: limits.receivedOctets)
     }
 
-    /// Loads and initialises libcurl, once per process; takes milliseconds.
+    /// Initialises libcurl once per process, which takes milliseconds.
     ///
-    /// To be called on a worker thread at start, so that the first request does not block the loop.
-    /// A request that arrives meanwhile waits.
+    /// Call it on a worker thread at start. A request that arrives meanwhile waits.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult
@@ -80,7 +73,7 @@ package final class HTTPClient: HTTPTransport {
         do throws(HTTPError) {
             try begin(transfer, request)
         } catch {
-            // The completion handler must not run before `send` has returned.
+            // The completion handler must run after `send` has returned.
             ServiceLoop.task { transfer.end(.failure(error)) }
         }
         return transfer
@@ -88,17 +81,14 @@ package final class HTTPClient: HTTPTransport {
 
     package func reset() {
         let old = providers.values.flatMap { $0.reset() }
-        // In the next turn: the completion handlers may send the requests again, which must happen
-        // after the whole reaction to the network change.
+        // A completion handler may send again, which must follow the whole reaction to the network
+        // change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
     }
 
-    /// Returns the provider of `request`.
-    ///
-    /// Whenever it creates a provider, it removes the providers that were not used for a long time:
-    /// the settings no longer name them.
+    /// Returns the provider of `request`; when it is new, removes unused ones.
     private func provider(of request: HTTPRequest) -> HTTPProvider {
         if let provider = providers[request.provider] { return provider }
         let now = Clock.now
@@ -122,7 +112,6 @@ package final class HTTPClient: HTTPTransport {
         try group.pool.add(transfer, on: handle)
     }
 
-    /// Counts the result of a transfer and returns its handle.
     private func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
         statistics.inFlight -= 1
         statistics.connectionsOpened += transfer.connectionsOpened

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Resources of one ``HTTPClient`` that a provider uses; see ``HTTPRequest/provider``.
-///
-/// Each provider has its own connections, so that one cannot use up those of another.
+/// Connections and memory of one provider of an ``HTTPClient``, which no other provider can use up.
 @ServiceLoop
 final class HTTPProvider {
     private let memory: ReplyMemory.Share
     private let meter = LoopMeter()
 
-    /// Connections and handles by the source of their trusted certificates; nil for requests
-    /// without TLS.
+    /// Groups by source of trusted certificates; nil without TLS.
     ///
-    /// libcurl does not record the certificates for which a connection was trusted. Other groups
-    /// must not use the connection or its TLS session.
+    /// libcurl does not record the certificates for which it trusted a connection or a TLS session.
     private var groups: [TrustSource?: Group] = [:]
 
     private let limits: HTTPClient.Limits
     private(set) var lastUsed = Clock.now
 
-    /// Connections and idle handles of requests with the same trusted certificates.
     @ServiceLoop
     final class Group {
         let pool: ConnectionPool
@@ -40,13 +35,13 @@ final class HTTPProvider {
         self.memory = ReplyMemory.Share(of: memory)
     }
 
-    /// Returns the connections and handles for `request`; creates new ones if the certificates have
-    /// changed, or if the provider has exhausted its ``LoopBudget`` meanwhile.
+    /// Returns the connections and handles for `request`, new ones after a change of the
+    /// certificates or an exhausted ``LoopBudget``.
     ///
     /// Requests in flight finish on their old connections.
     ///
-    /// - Throws: `HTTPError.broken` while the provider's ``LoopBudget`` is exhausted;
-    ///   `HTTPError.invalidRequest` if the certificates cannot be read.
+    /// - Throws: `HTTPError.broken` while the ``LoopBudget`` is exhausted;
+    ///   `HTTPError.invalidRequest` for unreadable certificates.
     func group(for request: HTTPRequest) throws(HTTPError) -> Group {
         guard !meter.isExhausted else { throw ConnectionPool.overload }
         lastUsed = Clock.now
@@ -67,24 +62,19 @@ final class HTTPProvider {
         return group
     }
 
-    /// Forgets all connections and returns their pools.
     func reset() -> [ConnectionPool] {
         defer { groups = [:] }
         return groups.values.map(\.pool)
     }
 }
 
-/// Memory of the headers and bodies that one ``HTTPClient`` is receiving.
 final class ReplyMemory {
     private let limit: Int
     private var octets = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// Memory that one provider uses.
-    ///
-    /// A provider may use at most as much as remains free. So a single provider can use half of the
-    /// memory.
+    /// Memory of one provider: at most as much as is still free.
     final class Share {
         private let whole: ReplyMemory
 
@@ -94,7 +84,6 @@ final class ReplyMemory {
 
         init(of whole: ReplyMemory) { self.whole = whole }
 
-        /// True if the provider uses more than is free.
         var isFull: Bool { octets > whole.limit - whole.octets }
     }
 }

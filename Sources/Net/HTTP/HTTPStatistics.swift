@@ -2,7 +2,7 @@
 
 /// Counters of an ``HTTPClient``.
 package struct HTTPStatistics: Sendable, Hashable {
-    /// Kind of an ``HTTPError``, without its text.
+    /// Kind of an ``HTTPError``.
     package enum Failure: String, Sendable, Hashable, CaseIterable {
         case timedOut = "timed-out"
         case connect
@@ -27,21 +27,17 @@ package struct HTTPStatistics: Sendable, Hashable {
         }
     }
 
-    /// Requests started: replies, failures and requests in flight.
     package internal(set) var requests = 0
 
-    /// Replies with any status code.
     package internal(set) var replies = 0
 
-    /// Failed requests by kind; kinds without failures are absent.
+    /// Kinds without failures are absent.
     package internal(set) var failures: [Failure: Int] = [:]
 
-    /// Requests currently in flight.
     package internal(set) var inFlight = 0
 
-    /// Connection attempts, including failed ones.
+    /// Includes failed attempts.
     package internal(set) var connectionsOpened = 0
 
-    /// Replies received on a reused connection.
     package internal(set) var connectionsReused = 0
 }

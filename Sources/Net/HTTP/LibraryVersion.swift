@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CCurl
 
-/// Version and features of the loaded libcurl.
+/// Facts of the loaded libcurl.
 package enum LibraryVersion {
-    /// Version text, such as `libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 nghttp2/1.52.0`.
+    /// Such as `libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 nghttp2/1.52.0`.
     package static var curl: String {
         // SAFETY: libcurl's text is static and ends with NUL.
         unsafe String(cString: curl_version())

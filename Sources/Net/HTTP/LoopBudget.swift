@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Processor time of the service loop that a provider may use without sending replies: a leaky
-/// bucket.
+/// Leaky bucket for the processor time of a provider that sends data without replies.
 ///
 /// A server can send frames without end that belong to no reply, such as empty DATA frames (RFC
-/// 9113 §10.5), or a reply in frames of one octet. If one call of libcurl overflows an empty bucket,
-/// the connections are ended, and the provider is out of service until half of the bucket is empty.
-/// If many calls fill the bucket, the provider is throttled: its sockets are not read until a tenth
-/// of the bucket is empty. Reading them less often is also cheaper. A reply earns more time than
-/// libcurl needs for it, so that an honest provider is seldom throttled.
+/// 9113 §10.5), or a reply in frames of one octet.
+///
+/// - Exhausted: one call of libcurl overflows an empty bucket. The connections are ended, and
+///   requests to the provider fail until half of the bucket is empty.
+/// - Throttled: many calls fill the bucket. The sockets are not read until a tenth of the bucket is
+///   empty, because fewer and larger reads are cheaper.
+///
+/// A reply earns more time than libcurl needs for it, so an honest provider is seldom throttled.
 struct LoopBudget {
-    /// Capacity of the bucket, and the most that replies can earn in advance.
+    /// Also the maximum that replies can earn in advance.
     static let capacity: Duration = .milliseconds(50)
 
-    /// Level at which a throttled provider is read again: after 50 ms or more.
+    /// Level at which a throttled provider is read again, after at least 50 ms.
     static let resumptionLevel: Duration = .milliseconds(45)
 
-    /// The bucket empties by 1/10 of the time that passes.
+    /// The bucket empties by 1/10 of the elapsed time.
     static let leak = 10
 
-    /// Time earned by each octet of a header line or body, and by each ended transfer.
+    /// Time earned per octet, and per ended transfer.
     ///
-    /// A usual reply takes 0.1 ms. With hundreds of transfers on a connection, libcurl checks every
-    /// transfer at each event, which takes up to 1 ms.
+    /// A usual reply takes 0.1 ms. With hundreds of transfers on a connection, libcurl checks all
+    /// at each event, which takes up to 1 ms.
     static let perOctet: Duration = .nanoseconds(100)
     static let perTransfer: Duration = .milliseconds(2)
 
-    /// Time that each call may use for each transfer in flight: libcurl looks at all of them.
+    /// Time allowed per transfer in flight, because each call checks all of them.
     static let perTransferInFlight: Duration = .microseconds(1)
 
-    /// Time in the bucket at `updated`; negative if replies have earned time in advance, and above
-    /// the capacity after an overflow.
+    /// At `updated`; negative if replies have earned time.
     private var level: Duration = .zero
     private var updated: Instant
 
-    /// True from the overflow until the bucket is at the resumption level.
+    /// True from an overflow until the level is ``resumptionLevel``.
     private(set) var isThrottled = false
 
     /// True from an overflow by one call until the bucket is half empty.
@@ -42,10 +43,8 @@ struct LoopBudget {
 
     init(at now: Instant) { updated = now }
 
-    /// Instant at which a throttled provider is read again.
     var resumption: Instant { updated + max(.zero, level - Self.resumptionLevel) * Self.leak }
 
-    /// Updates the state to `now`.
     mutating func update(to now: Instant) {
         level = max(min(level, .zero), level - updated.duration(to: now) / Self.leak)
         updated = now
@@ -53,21 +52,15 @@ struct LoopBudget {
         if level <= Self.capacity / 2 { isExhausted = false }
     }
 
-    /// Returns true if `time`, used by one call, overflows an otherwise empty bucket.
-    ///
-    /// - Parameters:
-    ///   - octets: octets of header lines and bodies that the call has delivered.
-    ///   - inFlight: number of transfers in flight.
+    /// Returns true if one call, which delivered `octets`, overflows an otherwise empty bucket.
     func overflows(_ time: Duration, octets: Int, inFlight: Int) -> Bool {
         let allowed = Self.perOctet * octets + Self.perTransferInFlight * inFlight
         return min(level, .zero) + time - allowed > Self.capacity
     }
 
-    /// Adds the processor time of one call of libcurl, less what the replies earn.
+    /// Adds the time of one call, less what replies earn.
     ///
-    /// - Parameters:
-    ///   - ended: number of transfers that the call has ended.
-    ///   - isStopped: true if the call overflowed the bucket while it was running.
+    /// `isStopped` is true if the call overflowed the bucket while it was running.
     mutating func charge(
         _ time: Duration,
         octets: Int,
@@ -89,44 +82,35 @@ struct LoopBudget {
     }
 }
 
-/// Measures the processor time that libcurl uses to read what a provider sends.
+/// Measures the processor time that libcurl needs to read from a provider.
 ///
-/// TLS handshakes are not counted, because on a slow processor they take longer than the budget.
-/// ``HandshakeLimit`` bounds each of them, and a connection has only one.
+/// TLS handshakes are not counted, because they may exceed the budget. ``HandshakeLimit`` bounds
+/// each, and a connection has only one.
 ///
-/// Not isolated, because C calls it for every header line and TLS record, on the service loop.
+/// Not isolated: C calls it for each header line and TLS record, on the service loop.
 final class LoopMeter {
     private(set) var budget = LoopBudget(at: Clock.now)
 
-    /// Thread time at which the current call of libcurl began to read; nil if it has read nothing.
+    /// Thread time at the first read of the current call.
     private var start: Duration?
 
-    /// Octets of header lines and bodies that the current call of libcurl has delivered.
     private var octets = 0
 
-    /// Number of transfers in flight at the beginning of the current call.
     private var inFlight = 0
 
-    /// True if the current call was told to stop reading.
     private var isStopped = false
 
-    /// True if the provider is out of service.
     var isExhausted: Bool {
         budget.update(to: Clock.now)
         return budget.isExhausted
     }
 
-    /// Instant at which the provider's sockets are read again; nil if it is not throttled.
     var resumption: Instant? {
         budget.update(to: Clock.now)
         return budget.isThrottled ? budget.resumption : nil
     }
 
-    /// Starts the measurement of a call of libcurl.
-    ///
-    /// - Parameters:
-    ///   - reads: true if the call may read without calling ``noteRecord()``.
-    ///   - inFlight: number of transfers in flight.
+    /// Starts a measurement; `reads` is true if the call may read without ``noteRecord()``.
     func begin(reads: Bool, inFlight: Int) {
         (octets, isStopped, self.inFlight) = (0, false, inFlight)
         start = reads ? Clock.threadTime : nil
@@ -134,8 +118,7 @@ final class LoopMeter {
 
     func gain(_ octets: Int) { self.octets += octets }
 
-    /// Records that a TLS record arrives after the handshake; returns false if the connection must
-    /// be ended.
+    /// Records a TLS record; returns false if the connection must end.
     func noteRecord() -> Bool {
         guard let start else {
             start = Clock.threadTime
@@ -146,15 +129,13 @@ final class LoopMeter {
         return !isStopped
     }
 
-    /// Returns the processor time that the call of libcurl has used for reading.
     func end() -> Duration {
         guard let start else { return .zero }
         self.start = nil
         return Clock.threadTime - start
     }
 
-    /// Charges a call of libcurl that used `time` and ended `transfers`; returns false if the budget
-    /// is exhausted.
+    /// Charges a call of libcurl; returns false if the budget is exhausted.
     func charge(_ time: Duration, transfers: Int) -> Bool {
         guard time > .zero else { return true }
         budget.charge(

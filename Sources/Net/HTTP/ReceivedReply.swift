@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// Received part of a reply, written by libcurl's callbacks.
+/// Received part of a reply.
 ///
-/// Not isolated, because C calls the callbacks for every header line. Its owner and libcurl run on
-/// the service loop.
+/// Not isolated: C calls it for every header line, on the service loop.
 // SAFETY: the owning handle lives while libcurl uses it; libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
@@ -16,7 +15,6 @@ final class ReceivedReply {
     private(set) var body: [UInt8] = []
     private(set) var headers = ReplyHeaders()
 
-    /// Reason for which a callback aborted the transfer.
     private(set) var fault: HTTPError?
 
     init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory.Share, _ meter: LoopMeter) {
@@ -25,7 +23,6 @@ final class ReceivedReply {
         self.meter = meter
     }
 
-    /// Discards the previous reply.
     func begin() {
         memory.octets -= body.count + headers.octets
         body = []
@@ -53,7 +50,7 @@ final class ReceivedReply {
         }
     }
 
-    /// Passes received data to its reply; the result -1 aborts the transfer.
+    /// The result -1 aborts the transfer.
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
         _ count: Int,
@@ -68,7 +65,7 @@ final class ReceivedReply {
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// Appends to the body; returns false to abort the transfer.
+    /// False aborts the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
@@ -89,7 +86,7 @@ final class ReceivedReply {
         return false
     }
 
-    /// Parses a header line; returns false to abort the transfer.
+    /// False aborts the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         let before = headers.octets
         // SAFETY: the line lives during the call.

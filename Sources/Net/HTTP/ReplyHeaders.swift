@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Header fields of a reply that the daemon uses, and the size of all header lines.
 struct ReplyHeaders {
-    /// Octets of all lines so far, including interim replies and trailers, and for each line the
-    /// memory that libcurl allocates to keep it.
+    /// Octets of all lines, interim replies and trailers, and of libcurl's memory for them.
     private(set) var octets = 0
 
     private static let lineOctets = 96
 
-    /// Unparsed header values of the last reply.
     private(set) var date: String?
 
     private(set) var retryAfter: String?
@@ -17,10 +14,10 @@ struct ReplyHeaders {
 
     private(set) var age: String?
 
-    /// True if the last reply's body is compressed, although the request did not allow this.
+    /// The body is compressed, which the request did not allow.
     private(set) var isEncoded = false
 
-    /// Parses one line from libcurl: with line break, in the same form for all HTTP versions.
+    /// Parses one line, in libcurl's common form for all HTTP versions.
     mutating func take(_ line: RawSpan) {
         octets += line.byteCount + Self.lineOctets
         if Self.begins(line, with: "http/") {
@@ -43,7 +40,6 @@ struct ReplyHeaders {
         }
     }
 
-    /// Returns true if `line` begins with the lower-case text `start`, ignoring case.
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in
@@ -56,7 +52,6 @@ struct ReplyHeaders {
         }
     }
 
-    /// Returns the text from octet `start` on, without surrounding white space.
     private static func text(_ line: RawSpan, from start: Int) -> String {
         // SAFETY: the buffer is read during the call only.
         unsafe line.withUnsafeBytes { line in

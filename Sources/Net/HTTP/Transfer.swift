@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// HTTP request in flight and its completion handler.
 @ServiceLoop
 final class Transfer: RequestHandle {
-    /// Completion handler, called once.
     typealias Completion = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
 
     let started = Clock.now
 
     let deadline: Instant
 
-    /// Handle that sends the request; nil before it is sent.
     var handle: EasyHandle?
 
     var handles: EasyHandles?
 
-    /// Connections opened for the request; valid after its end.
+    /// Valid after the end.
     var connectionsOpened = 0
 
-    /// True if the server may have received the request; valid after its end.
+    /// Valid after the end.
     var wasSent = false
 
-    /// Pool of the request.
-    ///
-    /// A strong reference: a replaced pool lives until its last request has ended.
+    /// Strong reference: a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
-    /// Value of the pool's `turns` when the request was added.
     private(set) var turn = 0
 
-    /// True if this is the second attempt.
     private(set) var isSecond = false
 
-    /// Completion handler; nil after it was called.
     private var completion: Completion?
 
     init(until deadline: Instant, _ completion: @escaping Completion) {
@@ -40,7 +32,6 @@ final class Transfer: RequestHandle {
         self.completion = completion
     }
 
-    /// Records that the transfer was added to `pool`, which ends it at its deadline.
     func enter(_ pool: ConnectionPool, after turn: Int) {
         self.pool = pool
         self.turn = turn

@@ -2,17 +2,16 @@
 private import CCurl
 private import Glibc
 
-/// Sockets that libcurl waits for, by the descriptors that libcurl uses.
+/// Watches of libcurl's sockets, by descriptor.
 ///
 /// libcurl 7.88 closes some sockets without ending their watch. So the loop watches a duplicate,
-/// which stays open until its watch has ended, and `open` detects reused descriptors.
+/// and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
     @ServiceLoop
     final class Socket {
         fileprivate private(set) var events: DescriptorWatch.Events
 
-        /// Instant of the last received data, nil if there was none since the watch began.
         private(set) var lastReceived: Instant?
 
         private let duplicate: OwnedDescriptor
@@ -43,13 +42,11 @@ final class WatchedSockets {
 
         fileprivate func suspend(_ isSuspended: Bool) { watch?.suspend(isSuspended) }
 
-        /// Ends the watch before the duplicate is closed.
         isolated deinit { watch?.cancel() }
     }
 
     private(set) var all: [Int32: Socket] = [:]
 
-    /// True while no events are reported.
     var isSuspended = false {
         didSet {
             guard isSuspended != oldValue else { return }
@@ -57,12 +54,10 @@ final class WatchedSockets {
         }
     }
 
-    /// `errno` of the last socket that could not be opened, 0 if none since it was set to 0.
+    /// `errno` of the last failure to open a socket, or 0.
     var failure: Int32 = 0
 
-    /// Size of the receive buffer of a socket, before the kernel doubles it.
-    ///
-    /// The default grows to 6 MiB per connection.  A provider cannot send more per round trip.
+    /// Receive buffer in octets, a limit per round trip; the default grows to 6 MiB.
     private static let receiveBuffer: Int32 = 128 << 10
 
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
@@ -82,9 +77,9 @@ final class WatchedSockets {
 
     func forgetAll() { all = [:] }
 
-    /// Opens a socket, if necessary with one of the ``SpareDescriptors``; returns -1 on failure.
+    /// Opens a socket, if necessary with a spare descriptor; returns -1 on failure.
     ///
-    /// If libcurl has closed a watched socket of the same number, the watch is moved to the new
+    /// If libcurl has closed a watched socket of the same number, the watch moves to the new
     /// socket.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {

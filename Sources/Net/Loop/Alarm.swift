@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Timer that calls one action at an instant that can be moved.
-///
-/// Moving the instant later, the most frequent case, sets no new timer: the running timer ends at
-/// the old instant and is then set again.
+/// Timer that can be moved; moving it later sets no new timer.
 @ServiceLoop
 package final class Alarm {
     private let clocks: Clocks
     private let action: @ServiceLoop () -> Void
 
-    /// Instant at which the action is due, nil for none.
     private var wanted: Instant?
 
-    /// Running timer and the instant at which it ends.
     private var timer: (timer: any Cancellable, end: Instant)?
 
     /// Creates an alarm that is not set.
@@ -21,19 +16,18 @@ package final class Alarm {
         self.action = action
     }
 
-    /// Sets the instant at which the action runs once; nil cancels the alarm.
+    /// Runs the action once at `instant`; nil cancels the alarm.
     package func set(_ instant: Instant?) {
         wanted = instant
         if let timer, let instant, timer.end <= instant { return }
         timer?.timer.cancel()
         timer = nil
         guard let instant else { return }
-        // The running timer retains the alarm. A weak reference would take as long as the rest of
-        // `set`.
+        // Retains the alarm: a weak reference would double the cost of `set`.
         timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 
-    /// Moves the alarm to `instant` unless it is already set to an earlier instant.
+    /// Moves the alarm to an earlier instant.
     package func bring(forward instant: Instant) {
         if let wanted, wanted <= instant { return }
         set(instant)

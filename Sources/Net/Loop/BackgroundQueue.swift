@@ -3,12 +3,9 @@ internal import CLinux
 internal import Glibc
 internal import Locks
 
-/// Bounded queue with its own thread, which passes the items in order to a handler that may block.
-///
-/// Adding an item never waits: an item that does not fit is dropped and counted. So a reader of a
-/// log or of notifications cannot block the writer.
+/// Bounded queue with a thread for a handler that may block; a full queue drops and counts items.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles `items`; `dropped` items that followed them were lost.
+    /// Handles `items`; `dropped` items after them were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {
@@ -21,18 +18,13 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
 
     private let state = Lock(State())
 
-    /// Eventfd that wakes the thread.
     private let descriptor: OwnedDescriptor
     private let itemLimit: Int
     private let octetLimit: Int
 
-    /// Creates a queue and its thread, which inherits the capabilities of the caller and never
-    /// ends.
+    /// Creates a queue and its thread, which inherits the caller's capabilities and never ends.
     ///
-    /// - Parameters:
-    ///   - name: the name of the thread, at most 15 octets.
-    ///   - itemLimit: at least 1; the handler may hold as many items again.
-    /// - Throws: `SocketError.system` if no descriptor or thread is left.
+    /// The handler may hold another `itemLimit` items. A thread's name has at most 15 octets.
     package init(
         named name: String,
         itemLimit: Int,
@@ -55,9 +47,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Adds an item of size `octets`; callable from any thread.
-    ///
-    /// - Returns: false if the item was dropped.
+    /// Adds an item from any thread; returns false if the item was dropped.
     @discardableResult
     package func add(_ item: Item, octets: Int = 0) -> Bool {
         let (isAdded, wasEmpty) = state.withLock { state in
@@ -73,9 +63,7 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Blocks the calling thread until all items are handled or `time` has passed.
-    ///
-    /// For use at the end of the process only.
+    /// Blocks until all items are handled, or for `time`; only for the end of the process.
     package func flush(within time: Duration) {
         let end = Clock.now + time
         while state.withLock({ !$0.items.isEmpty || $0.taken > 0 }), Clock.now < end {

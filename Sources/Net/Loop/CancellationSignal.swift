@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cancellation of one piece of work when its result is no longer needed.
-///
-/// The owner of the work cancels. The stages that do the work register actions that free its
-/// resources.
+/// Cancellation of unneeded work: its owner cancels, and its stages free their resources.
 @ServiceLoop
 package final class CancellationSignal {
-    /// True if the work was cancelled.
     package private(set) var isCancelled = false
 
     private var isOver = false
 
     private typealias Action = @ServiceLoop () -> Void
 
-    /// The first action, and the others: most work has one or two.
     private var first: Action?
     private var second: Action?
     private var others: [Action] = []
 
-    /// Client to which per-client limits charge the work; nil for work of the daemon itself.
+    /// Client to which limits charge the work; nil for the daemon.
     package let client: (any Hashable & Sendable)?
 
     /// Creates a signal that is not cancelled.
@@ -26,10 +21,9 @@ package final class CancellationSignal {
         self.client = client
     }
 
-    /// Registers an action that runs on cancellation, or immediately if the work is cancelled
-    /// already.
+    /// Registers an action for cancellation; runs it immediately if the work is cancelled.
     ///
-    /// The signal retains the action until the end of the work. So an action may retain the work.
+    /// The action may retain the work, because `finish` releases all actions.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
         guard !isOver else { return }
@@ -42,7 +36,7 @@ package final class CancellationSignal {
         }
     }
 
-    /// Releases all actions: the work has ended and is not cancelled any more.
+    /// Ends the work and releases all actions.
     package func finish() {
         isOver = true
         (first, second, others) = (nil, nil, [])

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Clock and timers as a dependency; tests replace them by a clock that the test advances.
+/// Clock and timers as a dependency; tests use virtual time.
 package struct Clocks: Sendable {
-    /// Calls a closure on the service loop at an instant, unless the returned timer is cancelled
-    /// before.
+    /// Sets a timer on the service loop.
     package typealias Timing =
         @Sendable @ServiceLoop (Instant, @escaping @ServiceLoop () -> Void) ->
         any Cancellable
 
-    /// Clock of deadlines, lifetimes and durations.
     package var now: @Sendable () -> Instant
 
-    /// Seconds since 1970 by the wall clock, which may jump; for signatures.
+    /// Wall clock in seconds since 1970, for signatures.
     package var wallSeconds: @Sendable () -> Int64
 
-    /// Sets a timer on the clock of `now`.
     package var timer: Timing
 
     /// Creates a set of clocks; `now` and `timer` must use the same clock.
@@ -37,9 +34,7 @@ package struct Clocks: Sendable {
 }
 
 extension Clocks {
-    /// Suspends the task until `end`.
-    ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// Suspends the task until `end`, or throws when the task is cancelled.
     @ServiceLoop
     package func sleep(_ end: Instant) async throws(CancellationError) {
         let waiter = Waiter()
@@ -52,6 +47,6 @@ extension Clocks {
 /// Scheduled action that can be cancelled.
 @ServiceLoop
 package protocol Cancellable: AnyObject {
-    /// Cancels the action; does nothing if the action has already run.
+    /// Does nothing if the action has already run.
     func cancel()
 }

@@ -3,13 +3,12 @@ private import CSystemd
 
 /// Watch of a file descriptor by the service loop.
 ///
-/// The watch owns the sd-event source, not the descriptor. It must be cancelled or released before
-/// the descriptor is closed: the kernel may reuse the descriptor's number for another file.
+/// The watch does not own the descriptor. Cancel it before the descriptor is closed: the kernel may
+/// reuse the number for another file.
 // SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop
 final class DescriptorWatch {
-    /// Events of epoll_ctl(2).
     struct Events: OptionSet {
         let rawValue: UInt32
 
@@ -17,15 +16,13 @@ final class DescriptorWatch {
         static let writable = Events(rawValue: EPOLLOUT.rawValue)
         /// The peer has shut down its sending side.
         static let endOfInput = Events(rawValue: EPOLLRDHUP.rawValue)
-        /// Always reported, requested or not.
+        /// Always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
-        /// Always reported, requested or not.
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Edge-triggered: reports changes only.
+        /// Edge-triggered.
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
-    /// The sd-event source, nil after `cancel`.
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
@@ -33,9 +30,7 @@ final class DescriptorWatch {
     // Converted once, because each conversion allocates.
     fileprivate nonisolated(unsafe) let handler: (Events) -> Void
 
-    /// Watches `descriptor` for `events` until cancelled or released.
-    ///
-    /// - Throws: `SocketError.system` if sd-event is out of memory or epoll is out of watches.
+    /// Watches `descriptor` until cancelled or released; throws if memory or epoll watches run out.
     init(
         _ descriptor: Int32,
         _ events: Events,
@@ -63,7 +58,6 @@ final class DescriptorWatch {
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
-    /// Suspends or resumes all reports, including those of errors.
     func suspend(_ isSuspended: Bool) {
         guard let source = unsafe source else { return }
         let status = unsafe sd_event_source_set_enabled(
@@ -73,7 +67,6 @@ final class DescriptorWatch {
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
-    /// Ends all reports; required before the descriptor is closed.
     func cancel() {
         // SAFETY: the source is released exactly once.
         unsafe sd_event_source_disable_unref(source)
@@ -83,11 +76,9 @@ final class DescriptorWatch {
     isolated deinit { cancel() }
 }
 
-/// Callback of sd-event for all watches.
+/// Callback of sd-event.
 ///
-/// A global function, because a closure costs time at every event (Swift 6.3): the runtime checks
-/// the isolation of a closure that belongs to the service loop, and a capturing closure is
-/// allocated.
+/// A closure would cost an isolation check (Swift 6.3) and an allocation at every event.
 private func report(
     _: OpaquePointer?,
     _: Int32,

@@ -2,9 +2,8 @@
 private import CLinux
 private import Locks
 
-/// Most recent log lines of all levels, in memory that a crash handler can write out.
-///
-/// Callable from any thread. Holds 2,048 lines of at most 252 octets each.
+/// Last 2,048 log lines of all levels, up to 252 octets each, for a crash handler; callable from
+/// any thread.
 // SAFETY: the pointer never changes, and its memory is used with the lock held only, except by the
 // crash handler, which writes out whatever the memory holds.
 @safe
@@ -15,7 +14,7 @@ package final class FlightRecorder: Sendable {
 
     /// Recorded log line.
     package struct Line: Sendable, Equatable {
-        /// The line without its line break.
+        /// Without its line break.
         package let text: String
 
         /// True if the line was also logged.
@@ -32,7 +31,7 @@ package final class FlightRecorder: Sendable {
 
     deinit { unsafe recorder_free(ring) }
 
-    /// Records a line and overwrites the oldest one if the recorder is full.
+    /// Records a line, if full in place of the oldest one.
     package func note(_ line: String, isShown: Bool) {
         var line = line
         lock.withLock { _ in
@@ -43,7 +42,7 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Recorded lines, the oldest first.
+    /// Recorded lines, oldest first.
     package var lines: [Line] {
         lock.withLock { _ in
             // SAFETY: the lock is held, so each line is copied before the next one is recorded.
@@ -60,6 +59,6 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Writes the lines to standard error if the process crashes; for one recorder per process.
+    /// Writes the lines to standard error in a crash; for one recorder per process.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

@@ -4,11 +4,9 @@ private import Glibc
 
 /// Logging to the systemd journal (sd_journal_sendv(3)).
 package enum Journal {
-    /// True if standard error is connected to the journal, according to `$JOURNAL_STREAM`
-    /// (systemd.exec(5)).
+    /// True if standard error is the journal (`$JOURNAL_STREAM`, systemd.exec(5)).
     ///
-    /// The presence of the variable is not sufficient: a child process inherits it even if the
-    /// child's standard error is redirected.
+    /// A child process inherits the variable even if its standard error is redirected.
     package static var isStandardError: Bool {
         var status = stat()
         // SAFETY: the text of getenv is copied before it can change, as no code here changes the
@@ -19,10 +17,7 @@ package enum Journal {
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// Sends one entry.
-    ///
-    /// - Parameter fields: `NAME=value` each; the value may be any text.
-    /// - Returns: true if the journal accepted the entry.
+    /// Sends `NAME=value` fields; returns true if the journal accepted them.
     package static func send(_ fields: [String]) -> Bool {
         var octets: [UInt8] = []
         let ends = fields.map { field in

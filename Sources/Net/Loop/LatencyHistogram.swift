@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two.
-///
-/// Written by one thread, readable by any thread.
+/// Durations from 1 µs to 16 s in 192 buckets, eight per power of two; one thread writes.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
 
     package init() {}
 
-    /// Records `times` events of `duration` each; for the owning thread only.
+    /// Records `times` events; for the writer thread only.
     package func note(_ duration: Duration, times: UInt64 = 1) {
         let microseconds = duration.nanoseconds / 1000
         let bucket = Self.bucket(microseconds)
@@ -23,7 +21,7 @@ package final class LatencyHistogram: Sendable {
         }
     }
 
-    /// Upper bound of the median, at most an eighth too high; nil if the histogram is empty.
+    /// Median, at most an eighth too high; nil if empty.
     package var median: Duration? {
         var sum = LatencySum()
         add(to: &sum)
@@ -45,7 +43,6 @@ package final class LatencyHistogram: Sendable {
         return min((exponent - 2) * 8 + eighth, 191)
     }
 
-    /// Returns the highest number of microseconds in `bucket`.
     fileprivate static func upperBound(_ bucket: Int) -> UInt64 {
         guard bucket >= 8 else { return UInt64(bucket) }
         let exponent = bucket / 8 + 2
@@ -53,26 +50,23 @@ package final class LatencyHistogram: Sendable {
     }
 }
 
-/// Sum of the histograms of several threads at one moment.
+/// Sum of histograms at one moment.
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 
-    /// Longest duration in microseconds.
+    /// In microseconds.
     package fileprivate(set) var longest: UInt64 = 0
 
     package init() {}
 
     package var count: UInt64 { buckets.reduce(0, +) }
 
-    /// Returns the number of events shorter than `microseconds`, a power of two up to 2^24.
-    ///
-    /// Such a power of two is the bound of a bucket.
+    /// Number of events shorter than `microseconds`, a power of two up to 2^24.
     package func count(below microseconds: UInt64) -> UInt64 {
         buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
     }
 
-    /// Sum of all durations in microseconds, at most a sixteenth off: each event counts as the
-    /// middle of its bucket.
+    /// Sum of all durations, at most a sixteenth off.
     package var microseconds: Double {
         var lower: UInt64 = 0
         return buckets.enumerated().reduce(0) { sum, bucket in
@@ -82,9 +76,7 @@ package struct LatencySum: Sendable {
         }
     }
 
-    /// Returns the `share` quantile in microseconds, at most an eighth too high.
-    ///
-    /// - Parameter share: from 0 to 1.
+    /// Quantile in microseconds, at most an eighth too high, for `share` in 0…1.
     package func quantile(_ share: Double) -> UInt64 {
         let total = count
         guard total > 0 else { return 0 }
@@ -97,7 +89,7 @@ package struct LatencySum: Sendable {
         return longest
     }
 
-    /// Returns the sum of this histogram and `others`.
+    /// Returns the sum of both.
     package func adding(_ others: LatencySum) -> LatencySum {
         var sum = self
         for index in buckets.indices { sum.buckets[index] += others.buckets[index] }
@@ -105,10 +97,7 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// Returns the events recorded after `earlier`.
-    ///
-    /// The longest duration is exact if it exceeds all earlier ones. Otherwise it is the bound of
-    /// the highest bucket, at most an eighth too high.
+    /// Returns the events recorded after `earlier`; `longest` is at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

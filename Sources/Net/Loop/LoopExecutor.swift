@@ -7,36 +7,30 @@ private import Synchronization
 
 /// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``. A turn of the loop first runs the jobs
-/// queued by the thread itself, then the jobs of other threads, then polls. Jobs run in order of
-/// arrival, regardless of priority.
+/// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs that were
+/// queued at its start, in order of arrival, and then dispatches at most 16 sources. Therefore
+/// neither jobs nor sockets starve.
 ///
-/// **Fairness.** A turn of the loop runs only the jobs that were queued when the turn began. A poll
-/// dispatches at most 16 sources. Therefore neither jobs nor sockets starve.
-///
-/// **Waking.** Under the lock the thread sets `polling` if the queue is empty, and clears it after
-/// the poll. Another thread that queues a job holds the same lock. If `polling` is not set, the
-/// thread will see the job before it waits. If `polling` is set, the other thread writes to the
-/// eventfd, which stays readable until a poll reports it. So no job is lost, and only the first job
-/// of a burst costs a system call.
+/// **Waking.** Both sides hold the lock. The loop sets `polling` if the queue is empty, and clears
+/// it after the poll. A thread that queues a job while `polling` is set clears it and writes to the
+/// eventfd, which makes the poll return. So no job is lost, and only the first job of a burst costs
+/// a system call.
 // SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
-    /// The executor of ``ServiceLoop``.
     package static let shared = LoopExecutor()
 
     /// Queued job and the executor as which it must run.
     ///
-    /// The runtime queues a task again if the executor of its job is not the one that the next
-    /// function needs. With a wrong executor, each call of an async function would take one more
-    /// turn of the loop.
+    /// If the executor is not the one that the next function needs, the runtime queues the task
+    /// again. Each call of an async function would then take one more iteration.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)
     }
 
     private struct State {
-        /// Jobs of other threads for the next turn of the loop.
+        /// From other threads, for the next iteration.
         var jobs: [Job] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
@@ -46,24 +40,22 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// Jobs queued by the loop's own thread for the next turn of the loop.
+    /// From the loop's own thread, for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
-    /// Collected work, such as datagrams to send, that is done at the end of the turn of the loop.
+    /// Collected work, such as datagrams to send, for the end of the iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var batches: [any TurnBatch] = []
 
-    /// Maximum number of sources that one turn of the loop dispatches.
     private static let sourcesPerTurn = 16
 
-    /// Eventfd that wakes the thread.
     private let alarm: Int32
 
     // SAFETY: set once, never freed; used from the loop's thread only, except in `init`.
     nonisolated(unsafe) let event: OpaquePointer
 
-    /// The thread's `pthread_t`, 0 if the thread does not run.
+    /// The thread's `pthread_t`; 0 while no thread runs.
     private let thread = Atomic<UInt>(0)
 
     private init() {
@@ -93,24 +85,22 @@ package final class LoopExecutor: SerialExecutor {
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Queues a job of code that is isolated to the loop; callable from any thread.
+    /// Queues a job that is isolated to the loop; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
-    /// Queues a job and wakes the thread if it waits.
     fileprivate func enqueue(_ job: Job) {
         // SAFETY: `isCurrent` has checked that this is the loop's thread.
         guard !isCurrent else { return unsafe own.append(job) }
         let wake = state.withLock { state in
             state.jobs.append(job)
             if state.thread == nil { state.thread = Self.makeThread() }
-            // The first job of a burst wakes the thread; the others find `polling` false.
             defer { state.polling = false }
             return state.polling
         }
         if wake { signal() }
     }
 
-    /// True if the calling thread is the loop's thread.
+    /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Traps unless called on the loop's thread.
@@ -118,14 +108,13 @@ extension LoopExecutor {
         precondition(isCurrent, "this runs on the service loop's thread only")
     }
 
-    /// Reports to the runtime whether the running code is isolated to the loop.
+    /// Reports the isolation to the runtime.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
 // MARK: - The thread
 
 extension LoopExecutor {
-    /// Starts the thread if it does not run.
     func start() {
         state.withLock { state in
             if state.thread == nil { state.thread = Self.makeThread() }
@@ -134,8 +123,7 @@ extension LoopExecutor {
 
     /// Creates the thread, which inherits the caller's signal mask and capabilities.
     ///
-    /// Also ignores SIGPIPE in the whole process: writing to a closed connection then fails with an
-    /// error.
+    /// Also ignores SIGPIPE in the whole process: a write to a closed connection returns an error.
     private static func makeThread() -> pthread_t {
         Glibc.signal(SIGPIPE, SIG_IGN)
         var made = pthread_t()
@@ -153,14 +141,13 @@ extension LoopExecutor {
         return made
     }
 
-    /// Waits for the end of the thread, which must have been started.
     func join() {
         guard let thread = state.withLock({ $0.thread }) else { return }
         let error = pthread_join(thread, nil)
         precondition(error == 0, "cannot wait for the service thread: \(errorText(error))")
     }
 
-    /// Ends the thread permanently after the current turn of the loop; queued jobs never run.
+    /// Ends the thread permanently after the current iteration; queued jobs never run.
     func stop() {
         let wake = state.withLock { state in
             state.stopping = true
@@ -170,9 +157,8 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// Makes the current or the next poll return.
     private func signal() {
-        // Fails only if the counter is full after 2^64 - 2 writes.
+        // Fails only after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
@@ -211,13 +197,11 @@ extension LoopExecutor {
         thread.store(0, ordering: .relaxed)
     }
 
-    /// Flushes the work collected in `batch` before the next wait; called on the loop's thread.
     func flushLater(_ batch: any TurnBatch) {
         // SAFETY: this is the loop's thread.
         unsafe batches.append(batch)
     }
 
-    /// Does all collected work; work that is collected meanwhile is done later.
     private func flushBatches() {
         // SAFETY: this is the loop's thread.
         let due = unsafe batches
@@ -225,7 +209,6 @@ extension LoopExecutor {
         ServiceLoop.assumeIsolated { for batch in due { batch.flush() } }
     }
 
-    /// True if this thread has queued no work.
     private var isIdle: Bool {
         // SAFETY: this is the loop's thread.
         unsafe own.isEmpty && batches.isEmpty
@@ -233,8 +216,8 @@ extension LoopExecutor {
 
     /// Dispatches ready sources, at most ``sourcesPerTurn``, then does the collected work.
     ///
-    /// If no job is queued and no work is collected, the poll first waits for a source. It ends
-    /// when no source is ready, or when after a source no job is queued and no work is collected.
+    /// Waits for the first source if there is neither a job nor collected work. Stops as soon as
+    /// there is some, or when no source is ready.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }
@@ -246,8 +229,7 @@ extension LoopExecutor {
 
     /// Dispatches one ready source; returns false if none is ready.
     ///
-    /// - Parameter waits: true to wait until a source is ready; the call still does not wait if
-    ///   another thread has queued a job.
+    /// Even if `waits` is true, does not wait if another thread has queued a job.
     private func dispatch(waits: Bool) -> Bool {
         // SAFETY: `event` is never freed, and this is the loop's thread.
         var status = unsafe sd_event_prepare(event)
@@ -271,10 +253,9 @@ extension LoopExecutor {
     }
 }
 
-/// Task executor that runs non-isolated code of a task on the loop's thread.
+/// Task executor that runs the nonisolated code of a task on the loop's thread.
 ///
-/// For `Task(executorPreference:)` and `addTask(executorPreference:)`: calls of such code into
-/// ``ServiceLoop`` need no change of threads.
+/// With this preference, calls into ``ServiceLoop`` need no change of threads.
 package final class LoopTaskExecutor: TaskExecutor {
     package static let shared = LoopTaskExecutor()
 

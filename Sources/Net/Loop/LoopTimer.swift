@@ -9,18 +9,16 @@ final class LoopTimer: Cancellable {
 
     fileprivate let action: @ServiceLoop () -> Void
 
-    /// Index in the heap, nil if the timer is not pending.
     fileprivate var index: Int?
 
-    /// Starts a timer that calls `action` at `deadline`, or in the next turn if `deadline` has
-    /// passed.
+    /// Starts a timer; if `deadline` has passed, `action` runs in the next iteration.
     init(at deadline: Instant, _ action: @escaping @ServiceLoop () -> Void) {
         self.deadline = deadline
         self.action = action
         TimerQueue.shared.insert(self)
     }
 
-    /// Creates the state that all timers share, while descriptors are still available.
+    /// Creates the shared state of all timers, while descriptors are still available.
     static func prepare() { _ = TimerQueue.shared }
 
     func cancel() { TimerQueue.shared.remove(self) }
@@ -28,32 +26,28 @@ final class LoopTimer: Cancellable {
 
 /// All timers of the service loop: a binary heap on one sd-event source.
 ///
-/// The page of the module has the reason for the heap. The source is re-armed only for an earlier
-/// timer; after a cancelled timer it fires without effect.
+/// The source is re-armed only for an earlier timer; after a cancelled timer it fires without
+/// effect.
 // SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()
 
-    /// Heap in which `index` of each timer is its position; no timer is due before its parent at
-    /// `(i - 1) / 2`.
+    /// Min-heap by deadline; `index` of each timer is its position.
     private var heap: [LoopTimer] = []
 
-    /// Instant to which the source is armed, nil if it is disarmed.
     private var armed: Instant?
 
-    /// Delay from which on the loop counts as late; far above the delay of an idle loop.
     private static let lateness: Duration = .milliseconds(1)
 
-    /// Progress of late timers.
     private enum Phase {
         case idle
 
-        /// The sources that were pending at this instant go first.
+        /// Sources that are pending at this instant go before the timers.
         case sources(Instant)
 
-        /// The queued jobs go first.
+        /// Queued jobs go before the timers.
         case jobs
     }
 
@@ -102,12 +96,10 @@ private final class TimerQueue {
         sink(index)
     }
 
-    /// Runs the due timers; if the loop is late, first lets it read what the sockets have received.
+    /// Runs the due timers.
     ///
-    /// A late loop has unread replies in the buffers of its sockets. A deadline that ran before them
-    /// would blame a server for the loop's own delay. Therefore late timers wait for one round: the
-    /// source becomes pending again behind all sources that are pending now, and the timers run
-    /// after the tasks that these sources resume.
+    /// If the loop is late, sources that are ready now, and the tasks that they resume, run first:
+    /// a reply may be unread only because the loop is late, and its server must not be blamed.
     private func fire() {
         armed = nil
         switch phase {
@@ -124,10 +116,9 @@ private final class TimerQueue {
         }
     }
 
-    /// Runs the actions of all timers that were due at `due`.
+    /// Runs the timers that were due at `due`, at most as many as are pending now.
     ///
-    /// Runs at most as many as were pending at its start, so an action that sets a timer in the
-    /// past does not block the loop. Timers cancelled by an action do not run.
+    /// The limit stops an action that sets timers in the past from blocking the loop.
     private func run(dueBy due: Instant) {
         phase = .idle
         for _ in 0..<heap.count {
@@ -138,7 +129,6 @@ private final class TimerQueue {
         arm()
     }
 
-    /// Arms the source for the earliest timer unless it is armed for an earlier instant.
     private func arm() {
         guard let first = heap.first?.deadline else { return }
         if let armed, armed <= first { return }

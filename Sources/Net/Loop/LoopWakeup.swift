@@ -2,25 +2,21 @@
 private import CLinux
 private import Synchronization
 
-/// Wake-up that lets any thread call a handler on the service loop.
+/// Calls a handler on the service loop at the request of any thread.
 ///
-/// The handler is called at least once after each ring and sees all writes made before it. Several
-/// rings may share one call. Both sides exchange `rung`, which orders the writes; the loop clears
-/// `rung` before the handler looks for work, so a ring during the handler causes another call.
+/// The handler runs after each `ring` and sees all earlier writes; several rings may share one
+/// call. The loop clears `rung` first, so a ring during the handler causes another call.
 @ServiceLoop
 package final class LoopWakeup {
-    /// True if a call of the handler is pending.
     private nonisolated let rung = Atomic(false)
 
-    /// Eventfd; never read, because the watch is edge-triggered.
+    /// Edge-triggered, so never read.
     private nonisolated let counter: Int32
 
     private let descriptor: OwnedDescriptor
     private var watch: DescriptorWatch?
 
-    /// Creates a wake-up that calls `handler` until the wake-up is released.
-    ///
-    /// - Throws: `SocketError.system` if no descriptor is left.
+    /// Calls `handler` until released; throws if no descriptor is left.
     package init(_ handler: @escaping @ServiceLoop () -> Void) throws(SocketError) {
         descriptor = try OwnedDescriptor(linux_eventfd(), from: "eventfd")
         counter = descriptor.raw
@@ -34,10 +30,10 @@ package final class LoopWakeup {
 
     isolated deinit { watch?.cancel() }
 
-    /// Schedules a call of the handler: one atomic exchange, and a system call if none is pending.
+    /// Schedules a call: an atomic exchange, and a system call if none is pending.
     package nonisolated func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Fails only if the counter is full after 2^64 - 2 writes.
+        // Fails only after 2^64 - 2 writes.
         _ = linux_eventfd_signal(counter)
     }
 }

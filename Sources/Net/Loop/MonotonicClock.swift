@@ -3,28 +3,23 @@ private import Glibc
 // Each module that uses instants imports this one.
 @_exported public import Monotonic
 
-/// Access to the system's clocks; no other file of the daemon reads a clock.
-///
-/// Code that depends on time takes the instant as an argument.
+/// The system's clocks, which no other file reads.
 package enum Clock {
-    /// Current instant of CLOCK_BOOTTIME, which also advances while the machine is suspended.
-    ///
-    /// TTLs must expire during suspension.
+    /// CLOCK_BOOTTIME, which advances during suspension: TTLs must expire then.
     package static var now: Instant {
         let time = read(CLOCK_BOOTTIME)
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    /// Seconds since 1970 by the wall clock, which may jump; for signatures and log lines only.
+    /// Wall clock, which may jump; for signatures and log lines only.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
-    /// Milliseconds since 1970 by the wall clock, which may jump; for display only.
+    /// Wall clock, which may jump; for display only.
     package static var wallMilliseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Time that the machine has been suspended since boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC.
     static var timeAsleep: Duration {
         let monotonic = read(CLOCK_MONOTONIC)
         let boottime = read(CLOCK_BOOTTIME)
@@ -32,22 +27,18 @@ package enum Clock {
             + .nanoseconds(boottime.tv_nsec - monotonic.tv_nsec)
     }
 
-    /// Microseconds on CLOCK_MONOTONIC, as `RELOADING=1` of sd_notify(3) requires.
+    /// For `RELOADING=1` of sd_notify(3).
     static var monotonicMicroseconds: UInt64 {
         let time = read(CLOCK_MONOTONIC)
         return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
     }
 
-    /// Converts `instant` to microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires
-    /// early.
+    /// Microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires early.
     static func bootMicroseconds(_ instant: Instant) -> UInt64 {
         let nanoseconds = UInt64(max(0, instant.nanoseconds))
         return nanoseconds / 1000 + (nanoseconds % 1000 > 0 ? 1 : 0)
     }
 
-    /// Processor time that the calling thread has used.
-    ///
-    /// Unlike `now`, it does not advance while other programs use the processor.
     static var threadTime: Duration {
         let time = read(CLOCK_THREAD_CPUTIME_ID)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
@@ -62,17 +53,16 @@ package enum Clock {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to the range from 0 to 584 years.
+    /// Clamped to 0…584 years.
     package var nanoseconds: UInt64 {
         let (attoseconds, most) = (self.attoseconds, Int128(UInt64.max))
         guard attoseconds >= 0 else { return 0 }
-        // Up to 18 s, which includes every latency, one 64-bit division is sufficient. `components`
-        // takes 190 instructions.
+        // A 64-bit division is sufficient up to 18 s; `components` takes 190 instructions.
         guard attoseconds > most else { return UInt64(attoseconds) / 1_000_000_000 }
         return UInt64(clamping: attoseconds / 1_000_000_000)
     }
 
-    /// Whole milliseconds, rounded up, at least 0; for interfaces in milliseconds.
+    /// Rounded up, at least 0.
     var millisecondsRoundedUp: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

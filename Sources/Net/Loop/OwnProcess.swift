@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hardening of this process: core dumps, ptrace and capabilities.
+/// Hardening of this process.
 package enum OwnProcess {
-    /// Disables core dumps, tracing by other processes of the same user, and gain of privileges by
-    /// exec.
+    /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///
-    /// Must be called before any secret is read. Root may still trace the process.
-    ///
-    /// - Throws: `SocketError.system` if the kernel refuses.
+    /// Call it before any secret is read. Root may still trace the process.
     package static func close() throws(SocketError) {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }
 
     /// Drops all capabilities except CAP_NET_BIND_SERVICE, which later listeners may need.
     ///
-    /// Applies to the calling thread and to the threads that it starts afterwards.
-    ///
-    /// - Throws: `SocketError.system` if the kernel refuses; the thread then keeps its
-    ///   capabilities.
+    /// Applies to the calling thread and the threads that it starts later.
     package static func dropCapabilities() throws(SocketError) {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
     }

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// Ring buffer of the most recent records of one writer thread; other threads read it concurrently.
+/// Circular buffer of the latest records of one writer thread, readable by any thread.
 ///
-/// The writer takes no lock and never waits: one store per word and two per batch. A reader copies
-/// records and then discards those that the writer may have overwritten, counting them as lost. All
-/// words are relaxed atomics, so a race is harmless.
+/// The writer takes no lock and never waits. A reader copies records, then discards those that the
+/// writer may have overwritten meanwhile, and counts them as lost. All words are relaxed atomics.
 ///
 ///     published - capacity <= valid records < published <= reserved
-/// Memory is touched on use only: an unused ring occupies no page.
+/// The memory of an unused buffer is never touched, so it occupies no page.
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
 package final class RecordRing: Sendable {
-    /// Words per record: 256 octets, four cache lines.
+    /// 256 octets.
     package static let wordCount = 32
 
-    /// Maximum octets of text in a record, after its five numbers.
+    /// Octets of text after the five numbers of a record.
     package static let textOctets = (wordCount - 5) * 8
 
-    /// Maximum number of records.
+    /// Number of records.
     package static let capacity = 4096
 
     // SAFETY: allocated by `init`, freed by `deinit`, and never changed in between.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// Number of records that were begun, and number of complete records.
     private let reserved = Atomic<UInt64>(0)
     private let published = Atomic<UInt64>(0)
 
     package init() {
-        // The memory is left uninitialised and untouched; readers read records below `published`
-        // only.
+        // Uninitialised; readers read records below `published` only.
         unsafe words = .allocate(capacity: Self.capacity * Self.wordCount)
     }
 
@@ -38,22 +35,18 @@ package final class RecordRing: Sendable {
 
     // MARK: - Writing
 
-    /// Announces that up to `count` records will be written; for the writer thread only.
+    /// Announces up to `count` records; writer thread only.
     package func begin(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         reserved.store(start + UInt64(count), ordering: .relaxed)
-        // The announcement must be visible before any word changes.
+        // Before any word changes.
         atomicMemoryFence(ordering: .releasing)
     }
 
-    /// Writes the record at position `offset` after the last complete one; for the writer thread
-    /// only.
+    /// Writes the record at `offset` after the last complete one; writer thread only.
     ///
-    /// One call writes all words: one call per word, which is not inlined across modules, took
-    /// three times as many instructions.
-    ///
-    /// - Parameter text: truncated to `textOctets` octets; eight octets per word, the first one
-    ///   lowest.
+    /// One call per word would take three times as many instructions. Packs eight octets of `text`
+    /// per word, the first one lowest, and truncates it to `textOctets`.
     package func write(
         _ numbers: (UInt64, UInt64, UInt64, UInt64, UInt64),
         _ text: RawSpan,
@@ -79,9 +72,8 @@ package final class RecordRing: Sendable {
         unsafe words[word].store(rest, ordering: .relaxed)
     }
 
-    /// Returns a word of fewer than eight octets, padded with zeros.
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // One load that ends at the range's end, if at least eight octets precede that end.
+        // One load that ends at the range's end, if eight octets precede it.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: within the text, as it is not shorter than the range's end.
@@ -96,7 +88,7 @@ package final class RecordRing: Sendable {
         return word
     }
 
-    /// Publishes `count` records as complete; for the writer thread only.
+    /// Publishes `count` records; writer thread only.
     package func end(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         published.store(start + UInt64(count), ordering: .releasing)
@@ -104,22 +96,22 @@ package final class RecordRing: Sendable {
 
     // MARK: - Reading
 
-    /// Number of records written so far.
+    /// Number of complete records so far.
     package var written: UInt64 { published.load(ordering: .acquiring) }
 
-    /// Result of reading the ring.
+    /// Result of reading the buffer.
     package struct Records {
-        /// Words of the records, concatenated, the oldest record first.
+        /// Oldest record first.
         package fileprivate(set) var words: [UInt64] = []
 
-        /// Number of records that were overwritten before they could be read.
+        /// Number of overwritten records.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// Number of the record at which the next read should start.
+        /// Start of the next read.
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the records from number `start` on that are still in the ring.
+    /// Copies the remaining records from number `start` on.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)

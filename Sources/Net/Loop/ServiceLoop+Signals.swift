@@ -3,10 +3,10 @@ private import CSystemd
 private import Glibc
 
 extension ServiceLoop {
-    /// Blocks `signals` in the calling thread and in the threads that it starts afterwards.
+    /// Blocks `signals` in the calling thread and the threads that it starts later.
     ///
-    /// The main thread must call this before any other thread exists: the kernel delivers a process
-    /// signal to any thread that does not block it, and the default action ends the process.
+    /// Call it before any other thread exists: any thread that does not block a signal may get the
+    /// signal, and the default action ends the process.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the set is initialised by the first call.
@@ -16,16 +16,13 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// Returns a stream of the process signals that arrive until the stream is released.
+    /// Returns the process signals that arrive until the stream is released.
     ///
-    /// - Parameter signals: signals blocked by ``blockSignals(_:)``; each may be in one stream at a
-    ///   time.
-    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked or has a stream
-    ///   already.
+    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked, or is in another
+    ///   stream.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // Larger than the number of distinct signals; the kernel also merges pending signals of one
-        // number.
+        // More than the number of signals; the kernel merges equal pending signals.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)
@@ -40,7 +37,6 @@ extension ServiceLoop {
     }
 }
 
-/// sd-event source of one signal.
 // SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop

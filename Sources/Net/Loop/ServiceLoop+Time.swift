@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ServiceLoop {
-    /// Suspends the task until `deadline`; returns immediately if `deadline` has passed.
-    ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// Suspends the task until `deadline`, or throws when the task is cancelled.
     @ServiceLoop
     package static func sleep(
         until deadline: Instant

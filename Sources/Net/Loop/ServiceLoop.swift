@@ -2,15 +2,12 @@
 private import Glibc
 private import Locks
 
-/// Global actor of the service loop: see the page of the module.
-///
-/// Code on it must not block.
+/// Global actor of the service loop; its code must not block.
 @globalActor
 package actor ServiceLoop {
-    /// The only instance; use the attribute `@ServiceLoop` instead.
     package static let shared = ServiceLoop()
 
-    /// Executor that runs on the loop's thread.
+    /// Executor of the loop's thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the executor is a global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
@@ -22,16 +19,14 @@ package actor ServiceLoop {
 // MARK: - Life
 
 extension ServiceLoop {
-    /// Starts the thread; later calls do nothing.
+    /// Starts the thread, as the first job does.
     ///
-    /// The first job starts it, too. A program calls this only if the thread must inherit the
-    /// caller's signal mask or capabilities.
+    /// Call this if the thread must inherit the caller's signal mask or capabilities.
     package static func start() { LoopExecutor.shared.start() }
 
-    /// Runs `body` as the whole program and returns its exit code after the thread has ended.
+    /// Runs `body` as the whole program and returns its exit code.
     ///
-    /// To be called once, from the main thread, which then only waits. Tasks still running when
-    /// `body` returns do not continue.
+    /// Call it once, from the main thread. When `body` returns, the other tasks are not continued.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
         let code = Lock<Int32>(0)
         start()
@@ -50,9 +45,8 @@ extension ServiceLoop {
 extension ServiceLoop {
     /// Starts a task that runs, and resumes, on the loop's thread.
     ///
-    /// With `Task { @ServiceLoop in … }` a resumed continuation first runs on the runtime's thread
-    /// pool (Swift 6.3): two thread changes, 20 us. A task started here pays one turn of the loop,
-    /// 1 us. Child tasks inherit the preference.
+    /// The task resumes after one iteration, 1 us. `Task { @ServiceLoop in … }` needs two thread
+    /// changes, 20 us (Swift 6.3). Child tasks inherit the preference.
     @discardableResult
     package static func task<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async -> Success
@@ -60,7 +54,7 @@ extension ServiceLoop {
         Task(executorPreference: LoopTaskExecutor.shared, operation: body)
     }
 
-    /// Starts a task on the loop's thread that can throw; see ``task(_:)``.
+    /// Starts a task that can throw.
     package static func throwingTask<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async throws -> Success
     ) -> Task<Success, any Error> {
@@ -71,9 +65,7 @@ extension ServiceLoop {
 // MARK: - Crossing over
 
 extension ServiceLoop {
-    /// Calls `body` as code isolated to the loop; traps on any other thread.
-    ///
-    /// For callbacks of C libraries: the compiler does not know their thread.
+    /// Calls `body`, isolated to the loop, in a callback of a C library; traps on any other thread.
     package static func assumeIsolated<Result: Sendable>(
         _ body: @ServiceLoop () throws -> Result
     ) rethrows -> Result {
@@ -86,7 +78,7 @@ extension ServiceLoop {
         }
     }
 
-    /// Runs `body` on the loop: immediately if called on its thread, otherwise in a later turn.
+    /// Runs `body` on the loop: immediately if called there, otherwise in a later iteration.
     package static func post(_ body: @escaping @Sendable @ServiceLoop () -> Void) {
         if LoopExecutor.shared.isCurrent {
             assumeIsolated(body)

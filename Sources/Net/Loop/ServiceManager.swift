@@ -4,34 +4,34 @@ private import Glibc
 
 /// Notifications to systemd and sockets from it (sd_notify(3), systemd.socket(5)).
 ///
-/// All functions do nothing if the process was not started by systemd.
+/// Does nothing without systemd.
 @ServiceLoop
 package enum ServiceManager {
-    /// Listening socket received from systemd.
+    /// Listening socket from systemd.
     package struct ListenDescriptor: Sendable, Hashable {
-        /// Value of `FileDescriptorName=`, otherwise the name of the socket unit.
+        /// `FileDescriptorName=`, otherwise the name of the socket unit.
         package let name: String
-        /// Descriptor; this process owns it.
+        /// Descriptor, owned by this process.
         package let descriptor: Int32
     }
 
     // MARK: - Notifications
 
-    /// Notifies systemd that the daemon can answer queries.
+    /// Reports that the daemon is ready.
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
-    /// Sets the status text in `systemctl status`.
+    /// Sets the status text of `systemctl status`.
     package static func status(_ text: String) { notify("STATUS=\(oneLine(text))") }
 
-    /// Notifies systemd that a reload has started; ``ready(status:)`` ends the reload.
+    /// Reports the start of a reload, which ``ready(status:)`` ends.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }
 
-    /// Notifies systemd that the shutdown has started.
+    /// Reports the start of the shutdown.
     package static func stopping() { notify("STOPPING=1") }
 
-    /// Watchdog timeout set by systemd, nil if the watchdog is disabled.
+    /// Watchdog timeout, nil if disabled.
     package static var watchdogInterval: Duration? {
         var microseconds: UInt64 = 0
         // SAFETY: writes one integer; the environment is left as it is.
@@ -39,13 +39,11 @@ package enum ServiceManager {
         return .microseconds(Int64(clamping: microseconds))
     }
 
-    /// Sends two watchdog notifications per interval until cancelled; returns immediately without a
-    /// watchdog.
+    /// Sends two watchdog notifications per interval until cancelled.
     ///
-    /// Runs on the service loop, so systemd detects a hanging loop.
-    ///
-    /// - Parameter isHealthy: called before each notification; while it returns false or does not
-    ///   return, none is sent. After false it is called again a thirtieth of an interval later.
+    /// Runs on the service loop, so systemd detects a hanging loop. Sends nothing while `isHealthy`
+    /// returns false or does not return. After false, calls it again a thirtieth of an interval
+    /// later.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -57,14 +55,14 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits up to 200 ms until all notifications are sent; for the end of the process.
+    /// Waits up to 200 ms for the queue; only for the end of the process.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking
 
-    /// Returns the sockets of our socket units in their order; a second call returns none.
+    /// Returns the sockets of our socket units in order; a second call returns none.
     ///
-    /// - Throws: `SocketError.system` if the environment variables are malformed.
+    /// - Throws: `SocketError.system` for malformed environment variables.
     package static func listenDescriptors() throws(SocketError) -> [ListenDescriptor] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         // SAFETY: writes an array of texts, as many as it returns, both to be freed by us.
@@ -81,13 +79,9 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Queues lines of assignments for the notification thread.
-    ///
-    /// sd_notify(3) blocks while the manager does not read. The loop continues meanwhile;
-    /// notifications that do not fit in the queue are lost.
+    /// Queues assignments, because sd_notify(3) blocks while systemd does not read.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
-    /// Queue of notifications; nil if systemd expects none.
     private static let notifier: BackgroundQueue<String>? = {
         // SAFETY: the value is only compared, and nothing here changes the environment.
         guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
@@ -97,11 +91,9 @@ package enum ServiceManager {
         }
     }()
 
-    /// Maximum number of queued notifications: one minute's worth with the shortest sensible
-    /// watchdog.
     private static let notificationLimit = 64
 
-    /// Returns `text` without line breaks, which would begin another assignment.
+    /// A line break would begin another assignment.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Record of the requests, replies and decisions for one DNS question.
-///
-/// Created only if the caller wants to explain the resolution; otherwise the trace is nil. A trace
-/// must not contain secrets: the code that writes to it omits them.
+/// Attempts and decisions for one DNS question, for `explain`; must not contain secrets.
 @ServiceLoop
 package final class Trace {
     /// Maximum number of attempts, and of notes; further ones are only counted.
@@ -13,37 +10,34 @@ package final class Trace {
     package enum Why: String, Sendable {
         case first
 
-        /// The previous attempt failed.
         case next
 
-        /// The previous attempt has not been answered for long (hedging).
+        /// The previous attempt has had no reply for long.
         case hedge
 
-        /// Repeats an attempt on a new connection instead of the open one.
+        /// A new connection is tried.
         case fresh
 
         /// The server requires another signature or format.
         case repair
     }
 
-    /// A request to a vendor, or a query to an upstream.
+    /// A vendor request or an upstream query.
     package struct Attempt: Sendable {
-        /// Name of the vendor or upstream; `server` is its server.
+        /// Of the vendor or upstream.
         package let name: String
         package let server: String
         package let why: Why
         package let began: Instant
 
-        /// Request without secrets; nil if there is nothing to show.
         package var request: String?
 
-        /// HTTP reply, nil if there was none.
         package var transfer: Transfer?
 
-        /// True if an open connection was reused; nil if unknown.
+        /// Nil if unknown.
         package var isReused: Bool?
 
-        /// End of the attempt and its result; nil while the attempt is in flight.
+        /// Nil while in flight.
         package var end: (at: Instant, result: String)?
     }
 
@@ -53,7 +47,7 @@ package final class Trace {
         package let times: TransferTimes?
     }
 
-    /// Reference to one attempt, for code that learns more about it later.
+    /// Reference to one attempt.
     @ServiceLoop
     package struct Place {
         fileprivate let trace: Trace
@@ -62,7 +56,7 @@ package final class Trace {
         /// Changes the attempt.
         package func update(_ change: (inout Attempt) -> Void) { change(&trace.attempts[index]) }
 
-        /// Records the status, timings and connection reuse of an HTTP reply.
+        /// Records an HTTP reply.
         package func note(_ reply: HTTPReply) {
             update {
                 $0.transfer = Transfer(status: reply.status, times: reply.times)
@@ -70,24 +64,22 @@ package final class Trace {
             }
         }
 
-        /// Records the end of the attempt and its result.
+        /// Records the end of the attempt.
         package func end(_ result: String, at instant: Instant) {
             update { $0.end = (instant, result) }
         }
     }
 
-    /// Attempts in the order in which they began.
     package private(set) var attempts: [Attempt] = []
 
     /// Decisions, as text for the operator.
     package private(set) var notes: [String] = []
 
-    /// Number of attempts and notes beyond `limit`.
     package private(set) var leftOut = 0
 
     package init() {}
 
-    /// Records the start of an attempt; returns nil if the trace is full.
+    /// Records an attempt; returns nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,

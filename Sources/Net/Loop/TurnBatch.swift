@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Work that is collected during a turn of the service loop and then done together.
-///
-/// Example: datagrams that leave with one `sendmmsg`.
+/// Work collected for the end of an iteration of the event loop, such as datagrams to send.
 @ServiceLoop
 package protocol TurnBatch: AnyObject {
     /// Does the collected work; may collect more.
@@ -10,6 +8,6 @@ package protocol TurnBatch: AnyObject {
 }
 
 extension ServiceLoop {
-    /// Flushes `batch` once, at the end of the current or the next turn of the loop.
+    /// Flushes `batch` once, at the end of this or the next iteration.
     static func flushLater(_ batch: any TurnBatch) { LoopExecutor.shared.flushLater(batch) }
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Suspension of one task until an event, a deadline or the task's cancellation, whichever is
-/// first.
+/// Suspension of one task until an event, a deadline or cancellation.
 ///
-/// Sockets and sleeps of this module suspend through this type, so one place guarantees that each
-/// continuation is resumed exactly once.
+/// All waits of this module use this type, which resumes each continuation exactly once.
 // SAFETY: the only unsafe stored property is the continuation, explained at `continuation`.
 @safe
 @ServiceLoop
@@ -14,11 +12,11 @@ package final class Waiter {
         case ready
         case timedOut
         case cancelled
-        /// The object that was waited for was closed.
+        /// The awaited object was closed.
         case closed
     }
 
-    /// The first outcome; never changes once set.
+    /// Never changes once set.
     package private(set) var outcome: Outcome?
 
     // SAFETY: set once, by the only call of `wait`, and resumed once, because `resume` then clears
@@ -27,7 +25,7 @@ package final class Waiter {
 
     package init() {}
 
-    /// Ends the wait; only the first call has an effect, and it may precede `wait`.
+    /// Ends the wait; only the first call has an effect, and may precede `wait`.
     package func resume(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
@@ -36,7 +34,7 @@ package final class Waiter {
         unsafe continuation = nil
     }
 
-    /// Suspends until the first outcome, at most until `deadline`; to be called once.
+    /// Suspends until the first outcome or `deadline`; call it once.
     package func wait(until deadline: Instant?) async -> Outcome {
         let timer = deadline.map { LoopTimer(at: $0) { self.resume(.timedOut) } }
         await withTaskCancellationHandler {

@@ -2,16 +2,11 @@
 internal import CLinux
 internal import Glibc
 
-/// System thread for work that blocks in system calls.
-///
-/// Threads of Swift's pool are few and must not block.
+/// System thread for work that blocks, which Swift's pool must not run.
 package final class WorkerThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread that runs `body` and then ends.
-    ///
-    /// - Parameter name: the name shown by ps and top, at most 15 octets.
-    /// - Throws: `SocketError.system` if no thread can be created.
+    /// Starts a thread that runs `body`; `name` has at most 15 octets.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SocketError) {
         let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
         var thread = pthread_t()
@@ -36,27 +31,20 @@ package final class WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits for the thread's end; to be called once, and only if the thread ends soon.
+    /// Waits for the thread's end; call it once, and only if the thread ends soon.
     package func join() {
         pthread_join(thread, nil)
     }
 
-    /// Lets the system free the thread at its end; `join` must not be called then.
     private func detach() { pthread_detach(thread) }
 
-    /// Interrupts the thread's system calls until it ends, and waits for its end.
-    ///
-    /// The thread must check after each system call whether to end.
+    /// Interrupts system calls until the thread ends; the thread must check after each call.
     package func joinInterrupting() {
         let error = linux_join_interrupting(thread)
         precondition(error == 0, "cannot join a worker thread")
     }
 
-    /// Runs `body`, which may block, on a new thread and returns its result.
-    ///
-    /// The call cannot be cancelled: `body` must end without help.
-    ///
-    /// - Throws: `SocketError.system` if no thread can be created.
+    /// Runs `body` on a new thread and returns its result; cannot be cancelled.
     @ServiceLoop
     package static func run<Result: Sendable>(
         named name: String,
@@ -65,7 +53,7 @@ package final class WorkerThread: Sendable {
         var failure: SocketError?
         let result: Result? = await withCheckedContinuation { continuation in
             do throws(SocketError) {
-                // Not joined: after `body` the thread may release large values for 70 ms.
+                // Not joined: the thread may release large values for 70 ms.
                 try WorkerThread(named: name) { continuation.resume(returning: body()) }.detach()
             } catch {
                 failure = error
@@ -77,15 +65,14 @@ package final class WorkerThread: Sendable {
         return result
     }
 
-    /// Blocks the calling thread; never for a thread with other work.
+    /// Blocks a thread without other work.
     package static func pause(milliseconds: Int32) {
         _ = poll(nil, 0, milliseconds)
     }
 
-    /// Number of processors that this process may run on, at least 1.
+    /// Processors that this process may use, at least 1.
     package static var processors: Int { Int(processors_allowed()) }
 
-    /// Argument of the thread: its name and its body.
     private final class Work: Sendable {
         let name: String
         let body: @Sendable () -> Void

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Message of netlink(7).
-///
-/// Numbers are in host byte order.
+/// Message of netlink(7), in host byte order.
 struct NetlinkMessage: Equatable {
     let type: UInt16
 
-    /// Sequence number of the request that this message answers, 0 for a notification.
+    /// Sequence number of the answered request, 0 for a notification.
     let sequence: UInt32
 
     let body: Octets
@@ -15,10 +13,7 @@ struct NetlinkMessage: Equatable {
 
     typealias Octets = ArraySlice<UInt8>
 
-    /// Parses the messages in a datagram, in their order.
-    ///
-    /// - Throws: `NetlinkError` if a message is shorter than its header or longer than the rest of
-    ///   the datagram. The whole datagram is then rejected.
+    /// Parses a whole datagram, or rejects it if a length is invalid.
     static func all(in datagram: [UInt8]) throws(NetlinkError) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = datagram[...]
@@ -39,20 +34,15 @@ struct NetlinkMessage: Equatable {
         return messages
     }
 
-    /// Returns `length` rounded up to the alignment of 4 octets.
     static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// Attribute of a message: its type and value.
 struct NetlinkAttribute: Equatable {
     let type: UInt16
     let value: NetlinkMessage.Octets
 
     static let headerOctets = 4
 
-    /// Parses the attributes in part of a message, in their order.
-    ///
-    /// - Throws: `NetlinkError` if an attribute's length is invalid.
     static func all(
         in octets: NetlinkMessage.Octets
     ) throws(NetlinkError) -> [NetlinkAttribute] {
@@ -76,32 +66,25 @@ struct NetlinkAttribute: Equatable {
         return attributes
     }
 
-    /// Value as text, up to the first NUL.
     var text: String { String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// Error in a netlink message; `at` is the octet offset in the datagram.
+/// `at` is the octet offset in the datagram.
 enum NetlinkError: Error, Hashable {
-    /// The message ends before a required field.
     case truncated(at: Int)
 
-    /// The length is shorter than the header or exceeds the enclosing object.
+    /// Shorter than the header, or longer than the enclosing object.
     case length(at: Int)
 
-    /// The length of an address does not match its family.
+    /// Wrong for the address family.
     case address(at: Int)
 
-    /// The kernel rejected a request with this `errno`.
     case refused(Int32)
 
-    /// The reply exceeds the size limit.
     case tooMuch
 }
 
 extension NetlinkMessage.Octets {
-    /// Returns the number at an offset from the start.
-    ///
-    /// - Throws: `NetlinkError.truncated`.
     func number<Number: FixedWidthInteger>(at offset: Int) throws(NetlinkError) -> Number {
         let size = Number.bitWidth / 8
         let start = startIndex + offset

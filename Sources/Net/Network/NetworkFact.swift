@@ -2,30 +2,26 @@
 private import CLinux
 private import Glibc
 
-/// Relevant content of one rtnetlink message.
 enum NetworkFact: Hashable {
     case link(Link)
     case address(Address)
     case route(DefaultRoute)
 
-    /// Network interface.
     struct Link: Hashable {
         let index: Int32
         let name: String
 
-        /// True if the interface can carry packets: up, with carrier, and authenticated if the link
-        /// requires it.
+        /// Up, with carrier, and authenticated.
         let isRunning: Bool
 
-        /// True for a bridge, for example of containers or virtual machines.
         let isBridge: Bool
     }
 
-    /// Address of this machine that is usable beyond its own link.
+    /// Address that is usable beyond its own link.
     struct Address: Hashable {
         let index: Int32
 
-        /// 4 or 16 octets in network byte order.
+        /// In network byte order.
         let octets: [UInt8]
     }
 
@@ -33,16 +29,15 @@ enum NetworkFact: Hashable {
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 
-        /// Outgoing interfaces; several for a multipath route.
+        /// Several for a multipath route.
         let interfaces: [Int32]
 
-        /// Gateway as 4 or 16 octets in network byte order; nil if there is none or there are
-        /// several.
+        /// Nil without a gateway or with several.
         let gateway: [UInt8]?
 
         let metric: UInt32
 
-        /// Other properties that distinguish routes: source address and other forms of next hops.
+        /// Source address and other forms of next hops.
         let details: [[UInt8]]
     }
 }
@@ -50,13 +45,11 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// Parses `message`; returns nil if the message is not relevant.
+    /// Parses `message`; returns nil if it is not relevant.
     ///
-    /// Not relevant are: other message types; loopback and link-local addresses (fe80::/10,
-    /// 169.254.0.0/16); IPv6 addresses before the end of duplicate address detection; routes that
-    /// are not default routes, belong to other tables or reject packets.
-    ///
-    /// - Throws: `NetlinkError` if the message violates rtnetlink(7).
+    /// Relevant are links, addresses other than loopback and link-local (fe80::/10, 169.254.0.0/16)
+    /// that have passed duplicate address detection, and default routes of the main table that do
+    /// not reject packets.
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:
@@ -74,7 +67,6 @@ extension NetworkFact {
 }
 
 extension NetworkFact.Link {
-    /// Parses a `struct ifinfomsg` and its attributes.
     fileprivate init(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         index = try body.number(at: 4)
         let flags: UInt32 = try body.number(at: 8)
@@ -98,14 +90,13 @@ extension NetworkFact.Link {
 }
 
 extension NetworkFact.Address {
-    /// Parses a `struct ifaddrmsg` and its attributes.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         var flags = UInt32(try body.number(at: 2) as UInt8)
         let scope: UInt8 = try body.number(at: 3)
         index = try body.number(at: 4)
         guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
-        // On a point-to-point link ADDRESS is the peer's address and LOCAL is our own.
+        // On a point-to-point link ADDRESS is the peer's and LOCAL is our own.
         var address: NetlinkMessage.Octets?
         var local: NetlinkMessage.Octets?
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {
@@ -125,7 +116,7 @@ extension NetworkFact.Address {
             flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
             && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
         let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
-        // Addresses in 169.254.0.0/16 that were added manually often have the wrong scope.
+        // Manually added addresses in 169.254.0.0/16 often have the wrong scope.
         let isLocal =
             Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
         guard !isTentative, !isDuplicate, !isLocal else { return nil }
@@ -137,7 +128,6 @@ extension NetworkFact.Address {
 extension NetworkFact.DefaultRoute {
     private static let hopOctets = 8
 
-    /// Parses a `struct rtmsg` and its attributes.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         let length: UInt8 = try body.number(at: 1)

@@ -2,24 +2,17 @@
 private import CLinux
 private import Glibc
 
-/// Query of the kernel's network state over rtnetlink(7).
-///
-/// The kernel replies synchronously: a query takes about ten requests and a few hundred
-/// microseconds, and never waits.
+/// Query of the network state over rtnetlink(7): about ten requests, which the kernel answers
+/// synchronously.
 struct NetworkLook {
-    /// Creates a socket; returns -1 and sets `errno` on failure.
-    ///
-    /// Tests create the socket in another network namespace: a socket belongs to the
-    /// namespace of the thread that creates the socket.
+    /// Returns -1 on failure; tests open sockets of another network namespace.
     var open: () -> Int32 = openRequests
 
-    /// Maximum octets of the reply to one request.
     static let maximumReply = 4 << 20
 
-    /// Maximum octets of the reply with routes.
+    /// Octets of a reply with routes, of which a router may have a million.
     ///
-    /// The kernel lists routes from the shortest prefix on, so the default routes come first. A
-    /// router may have a million further routes.
+    /// The kernel lists the shortest prefixes first, so the default routes come first.
     static let maximumRoutes = 64 << 10
 
     @Sendable
@@ -28,9 +21,6 @@ struct NetworkLook {
     @Sendable
     static func openEvents() -> Int32 { linux_route_events() }
 
-    /// Returns the current network state.
-    ///
-    /// - Throws: `SocketError` or `NetlinkError`.
     @ServiceLoop
     func state() throws -> NetworkState {
         var state = NetworkState()
@@ -54,7 +44,6 @@ struct NetworkLook {
         return state
     }
 
-    /// Sends a request and passes the facts in the reply to `note`.
     @ServiceLoop
     private func ask(
         _ type: Int,
@@ -63,7 +52,7 @@ struct NetworkLook {
         upTo limit: Int = maximumReply,
         _ note: (NetworkFact) -> Void
     ) throws {
-        // One socket per request: a socket with an unread reply accepts no other request.
+        // A socket with an unread reply accepts no request.
         let socket = try OwnedDescriptor(open(), from: "netlink")
         let length = UInt32(NetlinkMessage.headerOctets + body.count)
         let head = Self.octets(length) + Self.octets(UInt16(type))
@@ -96,8 +85,6 @@ struct NetworkLook {
         throw NetlinkError.tooMuch
     }
 
-    /// Returns true if the `errno` means an empty result: interface, table or family does not
-    /// exist.
     private static func meansNothing(_ code: Int32) -> Bool {
         [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
     }
@@ -109,7 +96,7 @@ struct NetworkLook {
 }
 
 extension NetlinkMessage {
-    /// The `errno` that ends a reply, 0 on success; nil if the message does not end it.
+    /// The `errno` that ends a reply, 0 on success.
     fileprivate var endCode: Int32? {
         get throws(NetlinkError) {
             switch Int(type) {

@@ -3,24 +3,20 @@ private import CLinux
 
 /// Addresses, default routes and interfaces of this machine at one moment.
 ///
-/// Two states with equal ``ways`` and ``defaultRoutes`` describe the same network. The other
-/// properties only show whether a notification contains news.
+/// Equal ``ways`` and ``defaultRoutes`` mean the same network.
 struct NetworkState: Hashable, Sendable {
-    /// Addresses usable beyond their own link, on all interfaces.
     private(set) var addresses: Set<NetworkFact.Address> = []
 
     private(set) var defaultRoutes: Set<NetworkFact.DefaultRoute> = []
 
-    /// Interfaces that have an address or a default route, by index.
     private(set) var links: [Int32: NetworkFact.Link] = [:]
 
-    /// Maximum number of addresses; further ones are ignored.
     static let maximumAddresses = 4096
 
-    /// Addresses at which other machines can currently reach this machine.
+    /// Addresses at which other machines can reach this machine.
     ///
-    /// Excludes addresses on interfaces without carrier, and addresses on a bridge without a
-    /// default route: such a bridge serves containers and virtual machines and changes with them.
+    /// Excludes interfaces without carrier, and bridges without a default route, which change with
+    /// containers and virtual machines.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -52,12 +48,10 @@ extension NetworkState {
 // MARK: - Comparing
 
 extension NetworkState {
-    /// Returns true if the notification `message` differs from this state.
+    /// Returns true if a notification differs from this state.
     ///
-    /// Renewed address lifetimes, signal strength reports and interfaces of containers do not
-    /// differ, so they cause no further query.
-    ///
-    /// - Throws: `NetlinkError`.
+    /// Renewed address lifetimes, signal strength and container interfaces do not differ, so they
+    /// cause no query.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
         let isEnd = [ROUTE_DELETED_LINK, ROUTE_DELETED_ADDRESS, ROUTE_DELETED_ROUTE]
             .contains(Int(message.type))
@@ -74,18 +68,15 @@ extension NetworkState {
         }
     }
 
-    /// Returns true if, compared to `old`, all usable addresses or all default routes of a family
-    /// are gone.
+    /// True if all usable addresses, or all default routes of a family, have gone since `old`.
     ///
-    /// A replacement may follow: when an address is replaced, the old one is removed first, and
-    /// routes are added last.
+    /// The kernel removes an old address before it adds another, and adds routes last.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }
         let families = Set(defaultRoutes.map(\.isIPv6))
         return !families.isSuperset(of: old.defaultRoutes.map(\.isIPv6))
     }
 
-    /// Returns the differences to `old` as texts; empty if there are none.
     func changes(since old: NetworkState) -> [String] {
         func texts(_ state: NetworkState, but other: NetworkState) -> [String] {
             let addresses = state.ways.subtracting(other.ways).map(state.text)
@@ -107,6 +98,5 @@ extension NetworkState {
             + (names.isEmpty ? "" : " on \(names.joined(separator: ", "))")
     }
 
-    /// Returns the name of an interface, or its index if the interface does not exist.
     private func name(_ index: Int32) -> String { links[index]?.name ?? "interface \(index)" }
 }

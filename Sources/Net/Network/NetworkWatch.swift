@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Watch that reports differences between two queries of the network state.
+/// Reports changes of the network: differences between two queries of its state.
 ///
-/// Kernel notifications only trigger a query. The first change is reported immediately, further
-/// ones after a pause, and a loss after ``settling``.
+/// A kernel notification only triggers a query. The first change is reported immediately, the next
+/// one at least ``settling`` later. A loss is reported only if no replacement follows within
+/// ``settling``.
 @ServiceLoop
 package final class NetworkWatch {
     /// Difference between two network states.
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// Descriptions of the differences, such as `got 192.0.2.7 on eth0`.
+        /// Such as `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
         static let shown = 8
 
-        /// First parts in one line, and the number of further parts.
+        /// The first parts, and the number of others.
         package var description: String {
             let first = parts.prefix(Self.shown).joined(separator: ", ")
             return parts.count > Self.shown
@@ -21,22 +22,19 @@ package final class NetworkWatch {
         }
     }
 
-    /// Time to wait for the replacement of a loss, and minimum interval between changes.
+    /// Wait for the replacement of a loss, and minimum interval between changes.
     ///
-    /// Long enough to collect one change, short enough that clients do not notice. The interval
-    /// doubles while changes continue, up to ``longestSettling``: every change drops connections,
-    /// and repeated requests may be billed.
+    /// The interval doubles while changes continue: every change drops connections, and repeated
+    /// requests may be billed.
     package static let settling: Duration = .milliseconds(200)
     package static let longestSettling: Duration = .seconds(5)
 
-    /// Maximum number of datagrams read in one turn of the loop.
     private static let burst = 64
 
-    /// Period in which the handler is not called.
     private struct Wait {
         let timer: LoopTimer
 
-        /// True if the period waits for a replacement, which ends it early.
+        /// A replacement ends the period early.
         let isForReplacement: Bool
     }
 
@@ -47,7 +45,6 @@ package final class NetworkWatch {
 
     private var state: NetworkState
 
-    /// State last reported to the handler.
     private var heard: NetworkState
 
     private var wait: Wait?
@@ -57,10 +54,10 @@ package final class NetworkWatch {
     /// Failures since the latest query, such as lost notifications.
     private var losses: Set<String> = []
 
-    /// Watches the network namespace of this process, until released.
+    /// Watches this process's network namespace, until released.
     ///
-    /// - Throws: `SocketError` if no netlink socket can be created, for example in a sandbox
-    ///   without AF_NETLINK; `NetlinkError` if the kernel does not return the state.
+    /// - Throws: `SocketError` for example in a sandbox without AF_NETLINK; `NetlinkError` if the
+    ///   kernel does not return the state.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(
             events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
@@ -69,7 +66,6 @@ package final class NetworkWatch {
         )
     }
 
-    /// Watches the network namespace in which `events` and the sockets of `look` were created.
     init(
         events: consuming OwnedDescriptor,
         look: NetworkLook,
@@ -83,7 +79,7 @@ package final class NetworkWatch {
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered, because one turn may not read all datagrams.
+        // Level-triggered: one iteration may not read all datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 
@@ -107,7 +103,7 @@ extension NetworkWatch {
                 else { break }
                 note(datagram)
             } catch {
-                // ENOBUFS: the socket's buffer overflowed, and notifications were lost.
+                // ENOBUFS: notifications were lost.
                 losses.insert("lost netlink messages (\(error))")
             }
         }
@@ -115,7 +111,6 @@ extension NetworkWatch {
         if wait?.isForReplacement ?? true { consider() }
     }
 
-    /// Checks the messages of one datagram for news.
     func note(_ datagram: [UInt8]) {
         guard !hasNews else { return }
         do throws(NetlinkError) {
@@ -129,11 +124,8 @@ extension NetworkWatch {
 
     /// Queries the state and calls the handler if it has changed.
     ///
-    /// A loss is not reported before the wait for a replacement has ended.
-    ///
-    /// - Parameters:
-    ///   - pause: the minimum interval until the next change.
-    ///   - isOverdue: true if the wait for a replacement has ended.
+    /// `pause` is the interval until the next change. `isOverdue` is true after the wait for a
+    /// replacement; before, no loss is reported.
     private func consider(pause: Duration = settling, isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -141,7 +133,7 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // The state is unknown, which counts as a change.
+            // An unknown state counts as a change.
             failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {
@@ -155,7 +147,7 @@ extension NetworkWatch {
         if !parts.isEmpty { handler(Change(parts: parts)) }
     }
 
-    /// Starts a waiting period; at its end, queries the state if there is a reason.
+    /// Starts a period without calls of the handler, and then queries the state if necessary.
     private func hold(_ time: Duration, isForReplacement: Bool) {
         let timer = LoopTimer(at: Clock.now + time) { [weak self] in
             guard let self else { return }

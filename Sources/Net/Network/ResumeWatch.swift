@@ -2,13 +2,13 @@
 private import CLinux
 private import Glibc
 
-/// Watch that reports when the machine resumes from suspension.
+/// Reports when the machine resumes from suspension.
 ///
-/// CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows only during suspension. A timer that the kernel
-/// cancels when the wall clock is set, as at every resume, triggers the comparison.
+/// The kernel cancels a timer when the wall clock is set, as at every resume. CLOCK_BOOTTIME minus
+/// CLOCK_MONOTONIC grows only during suspension.
 @ServiceLoop
 package final class ResumeWatch {
-    /// Minimum duration of a suspension that is reported; connections survive shorter ones.
+    /// Connections survive shorter suspensions.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor
@@ -19,15 +19,12 @@ package final class ResumeWatch {
     private var known: Duration
 
     /// Calls `handler` with the duration of each suspension, until released.
-    ///
-    /// - Throws: `SocketError.system`.
     package convenience init(
         _ handler: @escaping @ServiceLoop (Duration) -> Void
     ) throws(SocketError) {
         try self.init(timeAsleep: { Clock.timeAsleep }, handler)
     }
 
-    /// Watches a clock that returns the total suspension time since boot.
     init(
         timeAsleep: @escaping () -> Duration,
         _ handler: @escaping @ServiceLoop (Duration) -> Void
@@ -49,7 +46,6 @@ package final class ResumeWatch {
 
     isolated deinit { watch?.cancel() }
 
-    /// Compares the clocks and calls the handler after a suspension.
     func look() {
         let now = timeAsleep()
         let slept = now - known

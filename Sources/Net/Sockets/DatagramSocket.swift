@@ -2,23 +2,20 @@
 private import CLinux
 private import Glibc
 
-/// Receiver of the datagrams and errors of a ``DatagramSocket``.
+/// Receiver of a ``DatagramSocket``.
 @ServiceLoop
 package protocol DatagramReceiving: AnyObject {
-    /// Called for each datagram, including empty ones.
-    ///
-    /// - Parameter octets: at most 65,535 octets, valid during the call only.
+    /// Also called for empty datagrams; `octets` is valid during the call only.
     func received(_ octets: Span<UInt8>)
 
-    /// Called when the socket has failed; no further datagrams follow.
+    /// The socket has failed; nothing follows.
     func failed(_ error: SocketError)
 }
 
 /// UDP socket with its own port, connected to one peer.
 ///
 /// The kernel drops datagrams from other addresses (RFC 5452 §9.1), chooses an unpredictable port,
-/// and reports ICMP errors: a closed port is ECONNREFUSED. One system call receives several
-/// datagrams into shared buffers, which the receiver reads without a copy.
+/// and reports ICMP errors: a closed port is ECONNREFUSED.
 @ServiceLoop
 package final class DatagramSocket {
     /// Released before `descriptor`, as ``DescriptorWatch`` requires.
@@ -28,8 +25,6 @@ package final class DatagramSocket {
     private weak var receiver: (any DatagramReceiving)?
 
     /// Opens a socket connected to `peer`; sends nothing.
-    ///
-    /// - Throws: `SocketError.system` with the call that failed.
     package init(
         connectedTo peer: SocketAddress,
         receiver: any DatagramReceiving
@@ -42,24 +37,20 @@ package final class DatagramSocket {
         let raw = opened.raw
         descriptor = consume opened
         watch = nil
-        // Level-triggered: remaining datagrams are reported again, so no extra system call is
-        // needed to detect an empty queue.
+        // Level-triggered: no extra system call is needed to detect an empty queue.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
     }
 
-    /// Address of this end, chosen by the kernel; nil once closed.
+    /// Nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Queues one datagram, which is sent at the end of the turn of the loop.
+    /// Queues one datagram until the end of the event loop's iteration.
     ///
-    /// A failure to send is reported to the receiver. It may concern an earlier datagram.
-    ///
-    /// - Throws: `SocketError.closed`.
+    /// The receiver gets send errors, which may concern an earlier datagram.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         DatagramQueue.shared.add(datagram, of: self, try raw)
     }
 
-    /// Reports a failure to the receiver unless the socket was closed meanwhile.
     func fail(_ error: SocketError) {
         if descriptor != nil { receiver?.failed(error) }
     }
@@ -98,16 +89,15 @@ package final class DatagramSocket {
     }
 }
 
-/// Receive buffers that all sockets share, as all of them are read on one thread.
+/// Receive buffers of all sockets; the service loop is the only user.
 // SAFETY: all blocks have `count` elements, are allocated once and never freed, and are used on the
-// service loop only. No two calls use them at the same time, because a receiver does not receive.
+// service loop only. Two uses never overlap, because a ``DatagramReceiving`` never calls `receive`.
 @safe
 @ServiceLoop
 private enum ArrivalBuffers {
-    /// Maximum number of datagrams per system call.
     private static let count = 8
 
-    /// Size of the longest datagram in octets; the kernel commits only pages that were used.
+    /// Longest datagram in octets; the kernel commits only used pages.
     private static let capacity = 65_535
 
     private static let buffers = UnsafeMutableRawPointer.allocate(
@@ -129,9 +119,7 @@ private enum ArrivalBuffers {
         return unsafe headers
     }()
 
-    /// Receives up to `count` datagrams without waiting.
-    ///
-    /// - Returns: the number of datagrams, or a negated errno.
+    /// Receives up to `count` datagrams without waiting; returns their number or a negated errno.
     static func receive(from descriptor: Int32) -> Int32 {
         unsafe datagrams_receive(descriptor, headers, UInt32(count), Int32(MSG_DONTWAIT))
     }

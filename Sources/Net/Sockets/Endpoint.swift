@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Descriptor of a stream socket, its watch and the tasks that wait for it.
+/// Descriptor of a stream socket, its watch and its waiting tasks.
 ///
-/// The descriptor is registered once, edge-triggered, so waiting needs no `epoll_ctl`. Each
-/// operation first tries its system call and waits only after EAGAIN. `attempt` discards earlier
-/// edges, because the system call detects their cause. An edge after `attempt` is stored and ends
-/// the next wait, so no edge is missed.
+/// The descriptor is registered once, edge-triggered. An operation calls `attempt`, which discards
+/// earlier edges, then its system call, and waits only after EAGAIN. An edge after `attempt` is
+/// stored and ends the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
-    /// Directions of I/O.
     struct Direction: OptionSet {
         let rawValue: UInt8
 
@@ -21,25 +19,20 @@ final class Endpoint {
 
     private var watch: DescriptorWatch?
 
-    /// Directions with an edge since the last attempt for which no task waited.
+    /// Unconsumed edges since the last attempt.
     private var edges: Direction = []
 
-    /// Waiting tasks, at most one per direction.
     private var reader: Waiter?
     private var writer: Waiter?
 
-    /// Receives every edge instead of waiting tasks.
+    /// Receives every edge instead of the waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
-    /// Called once when the peer has closed the connection completely.
     private var whenGone: (@ServiceLoop () -> Void)?
 
-    /// True if the kernel has reported that the peer has closed the connection.
     private var isGone = false
 
-    /// Takes over `descriptor`, which must be non-blocking.
-    ///
-    /// - Parameter writes: true if a task may wait to write; false for listeners.
+    /// Takes over a non-blocking descriptor; listeners never write.
     init(_ descriptor: consuming OwnedDescriptor, writes: Bool) throws(SocketError) {
         let raw = descriptor.raw
         self.descriptor = consume descriptor
@@ -54,18 +47,12 @@ final class Endpoint {
 
     isolated deinit { close() }
 
-    /// Discards earlier edges and returns the descriptor for a system call that may fail with
-    /// EAGAIN.
-    ///
-    /// - Throws: `SocketError.closed`.
+    /// Discards earlier edges; returns the descriptor for a system call that may fail with EAGAIN.
     func attempt(_ direction: Direction) throws(SocketError) -> Int32 {
         edges.remove(direction)
         return try raw
     }
 
-    /// Descriptor for a system call.
-    ///
-    /// - Throws: `SocketError.closed`.
     var raw: Int32 {
         get throws(SocketError) {
             switch descriptor {
@@ -75,7 +62,7 @@ final class Endpoint {
         }
     }
 
-    /// Pending error of the socket, 0 if none.
+    /// 0 if none.
     var pendingError: Int32 { descriptor?.pendingError ?? EBADF }
 
     var isConnected: Bool { descriptor?.isConnected ?? false }
@@ -84,7 +71,7 @@ final class Endpoint {
 
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until an edge after the last attempt, at most until `deadline`.
+    /// Suspends until an edge after the last attempt, or `deadline`.
     func wait(
         for direction: Direction,
         until deadline: Instant?
@@ -110,7 +97,6 @@ final class Endpoint {
         }
     }
 
-    /// Closes the descriptor; waiting tasks get `SocketError.closed`.
     func close() {
         watch?.cancel()
         watch = nil
@@ -119,7 +105,6 @@ final class Endpoint {
         writer?.resume(.closed)
     }
 
-    /// Passes an event of epoll to the observer, or resumes the waiting tasks.
     private func report(_ events: DescriptorWatch.Events) {
         let failed = !events.isDisjoint(with: [.hangUp, .error])
         if failed { noteGone() }
@@ -136,9 +121,6 @@ final class Endpoint {
         if failed || events.contains(.writable) { note(.writing, writer) }
     }
 
-    /// Calls `act` once when the peer has closed the connection completely.
-    ///
-    /// A peer that has only shut down its sending side has not closed the connection.
     func whenGone(_ act: @escaping @ServiceLoop () -> Void) {
         if isGone { act() } else { whenGone = act }
     }
@@ -150,30 +132,24 @@ final class Endpoint {
         completion?()
     }
 
-    /// Resumes the waiting task; stores the edge if there is none.
     private func note(_ direction: Direction, _ waiter: Waiter?) {
         if let waiter { waiter.resume(.ready) } else { edges.insert(direction) }
     }
 }
 
-/// Edge of a connection.
+/// Events of a connection.
 package struct Readiness: Sendable {
-    /// Data has arrived.
     package let isReadable: Bool
 
-    /// The send buffer has free space again.
     package let isWritable: Bool
 
     /// The peer has shut down its sending side or closed the connection.
     package let hasEnded: Bool
 }
 
-/// Buffer into which all stream sockets receive before the received octets are copied.
-///
-/// An idle connection therefore holds no buffer, and each array is as large as its content.
+/// Receive buffer of all stream sockets; an idle connection therefore holds no buffer.
 @ServiceLoop
 enum ReceiveBuffer {
-    /// Maximum octets per system call.
     static let capacity = 65_535
 
     // SAFETY: allocated once, never freed, used on the loop only and never across a suspension.
@@ -182,7 +158,7 @@ enum ReceiveBuffer {
         alignment: 16
     )
 
-    /// Receives at most `limit` octets; returns nil if none are pending, an empty array at the end.
+    /// Returns nil if no octets are pending, an empty array at the end of input.
     static func receive(
         from descriptor: Int32,
         upTo limit: Int

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// File descriptor with one owner, closed when its owner is released.
+/// File descriptor, closed with its owner.
 struct OwnedDescriptor: ~Copyable {
-    /// The number, for system calls; must not be stored.
+    /// Must not be stored.
     let raw: Int32
 
-    /// Takes over `raw`, the return value of a system call.
-    ///
-    /// - Throws: `SocketError.system` with `call` and `errno` if `raw` is negative.
+    /// Takes over the result of a system call; throws `errno` if negative.
     init(_ raw: Int32, from call: String) throws(SocketError) {
         guard raw >= 0 else { throw .last(call) }
         self.raw = raw
@@ -16,9 +14,6 @@ struct OwnedDescriptor: ~Copyable {
 
     init(taking raw: Int32) { self.raw = raw }
 
-    /// Creates a non-blocking, close-on-exec socket.
-    ///
-    /// Uses one of the ``SpareDescriptors`` if no other descriptor is left.
     static func socket(
         _ family: Int32,
         _ type: __socket_type
@@ -49,12 +44,12 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// Address of this end; nil if the family is not IP.
+    /// Nil if the family is not IP.
     var localAddress: SocketAddress? {
         SocketAddress(localOf: raw)
     }
 
-    /// Address of the peer; nil if the family is not IP or the socket is not connected.
+    /// Nil if the family is not IP or the socket is not connected.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.
@@ -72,7 +67,7 @@ struct OwnedDescriptor: ~Copyable {
         }
     }
 
-    /// Pending error of the socket, 0 if none; reading it clears it.
+    /// Reading clears it.
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -102,7 +97,7 @@ struct OwnedDescriptor: ~Copyable {
 }
 
 extension SocketAddress {
-    /// Creates the local address of a socket that other code owns; nil if the family is not IP.
+    /// Nil if the family is not IP.
     init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.

@@ -8,20 +8,15 @@ package struct PassedSocket: Sendable, Hashable {
         case datagrams, streams
     }
 
-    /// Name of the socket in its unit.
     package let name: String
 
-    /// Address to which the socket is bound.
     package let address: SocketAddress
     package let transport: Transport
 
-    /// Descriptor, owned by the listener that adopts it.
+    /// Owned by the listener that adopts it.
     let descriptor: Int32
 
-    /// Checks a socket received from systemd.
-    ///
-    /// - Throws: `SocketError.unusable` unless it is a bound UDP or a listening TCP socket. Queries
-    ///   to any other socket would be lost.
+    /// Throws `SocketError.unusable` unless the socket is a bound UDP or a listening TCP socket.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor
@@ -61,9 +56,7 @@ package struct PassedSocket: Sendable, Hashable {
 }
 
 extension ServiceManager {
-    /// Returns the sockets received from systemd; a second call returns none.
-    ///
-    /// - Throws: `SocketError.unusable`, or the errors of ``listenDescriptors()``.
+    /// Returns the sockets from systemd; a second call returns none.
     package static func sockets() throws(SocketError) -> [PassedSocket] {
         var sockets: [PassedSocket] = []
         for passed in try listenDescriptors() { sockets.append(try PassedSocket(passed)) }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Random numbers of the kernel, fetched 32 per system call.
-///
-/// Used numbers are erased, so a later disclosure of memory does not reveal the query IDs in use.
+/// Random numbers of the kernel; used ones are erased, so memory reveals no query ID in use.
 package struct RandomPool: RandomNumberGenerator, Sendable {
-    /// Numbers per system call; getentropy(3) returns 256 octets at most.
+    /// getentropy(3) returns at most 256 octets.
     private static let count = 32
 
     private var numbers = [UInt64](repeating: 0, count: RandomPool.count)
@@ -21,7 +19,7 @@ package struct RandomPool: RandomNumberGenerator, Sendable {
         return numbers[left]
     }
 
-    /// Fetches numbers; blocks only during boot, until the kernel has entropy.
+    /// Blocks only during boot, until the kernel has entropy.
     private mutating func fill() {
         // SAFETY: the array has exactly so many octets.
         let status = unsafe numbers.withUnsafeMutableBytes {

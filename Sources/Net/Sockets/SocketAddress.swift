@@ -3,19 +3,17 @@ package import Glibc
 
 /// IPv4 or IPv6 address and port.
 ///
-/// Parsed from IP literals only: the daemon must not resolve names to find its peers, because the
-/// system's resolver would query the daemon.
+/// Parsed from literals only: resolving a name would query the daemon itself.
 package struct SocketAddress: Sendable, Hashable {
-    /// Address in network byte order: 4 octets (IPv4) or 16 (IPv6).
+    /// Network byte order, 4 octets (IPv4) or 16 (IPv6).
     package let octets: [UInt8]
 
-    /// Port in host byte order.
     package var port: UInt16
 
     /// Interface index of a link-local IPv6 address, otherwise 0.
     package let scope: UInt32
 
-    /// Creates an address from 4 or 16 octets; returns nil for any other count.
+    /// Creates an address from 4 or 16 octets.
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
         guard octets.count == 4 || octets.count == 16 else { return nil }
         self.octets = octets
@@ -26,7 +24,7 @@ package struct SocketAddress: Sendable, Hashable {
     /// True for an IPv6 address.
     package var isIPv6: Bool { octets.count == 16 }
 
-    /// True for the wildcard address 0.0.0.0 or `::`.
+    /// True for 0.0.0.0 and `::`.
     package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
 }
 
@@ -35,8 +33,7 @@ package struct SocketAddress: Sendable, Hashable {
 extension SocketAddress: CustomStringConvertible {
     /// Parses `192.0.2.1:53`, `[2001:db8::1]:53` or, with a default port, an address alone.
     ///
-    /// - Returns: nil if the text is not an IP literal, if the port is invalid (port 0 means any
-    ///   port), or if neither the text nor `defaultPort` has a port.
+    /// Port 0 means any port.
     package init?(_ text: String, defaultPort: UInt16? = nil) {
         var address = Substring(text)
         var port = defaultPort
@@ -72,14 +69,14 @@ extension SocketAddress: CustomStringConvertible {
         self.scope = scope
     }
 
-    /// Address and port in the format that `init(_:defaultPort:)` parses.
+    /// Text that `init(_:defaultPort:)` parses.
     package var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// Address without port, in the format of RFC 5952.
+    /// Without port, in the format of RFC 5952.
     package var host: String {
-        // The frequent case needs no allocation: an IPv4 address has at most 15 octets.
+        // The frequent case needs no allocation.
         guard isIPv6 else { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         // SAFETY: inet_ntop reads 16 octets and terminates `text`.
@@ -130,7 +127,7 @@ extension SocketAddress {
         return try result.get()
     }
 
-    /// Fills `storage` and returns the number of octets used.
+    /// Fills `storage` and returns its size.
     package func write(to storage: inout sockaddr_storage) -> socklen_t {
         // SAFETY: both socket address types are smaller than sockaddr_storage and aligned with it;
         // the copied count is the size of the field.
@@ -158,7 +155,7 @@ extension SocketAddress {
         }
     }
 
-    /// Creates an address from a `sockaddr_storage`; nil if the family is not IP.
+    /// Returns nil if the family is not IP.
     package init?(_ storage: sockaddr_storage) {
         var storage = storage
         // SAFETY: the family field says which of the two types the kernel wrote.

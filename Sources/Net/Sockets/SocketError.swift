@@ -7,7 +7,7 @@ package enum SocketError: Error, Hashable {
 
     case cancelled
 
-    /// This process closed the socket, possibly during a wait.
+    /// Closed by this process, possibly during a wait.
     case closed
 
     /// The TLS stream is corrupt.
@@ -23,7 +23,6 @@ package enum SocketError: Error, Hashable {
 
     case system(call: String, code: Int32)
 
-    /// Returns the error that `call` has just stored in `errno`.
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
     /// True if the address is already in use.
@@ -31,7 +30,7 @@ package enum SocketError: Error, Hashable {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
 
-    /// True if this machine does not have the address or its address family.
+    /// True if this machine lacks the address or its family.
     package var isAddressMissing: Bool {
         switch self {
         case .system(_, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): true
@@ -47,7 +46,7 @@ package enum SocketError: Error, Hashable {
         }
     }
 
-    /// True if the process or the machine is out of descriptors or memory.
+    /// True if descriptors or memory are exhausted.
     package var isShortage: Bool {
         guard case .system(_, let code) = self else { return false }
         return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
@@ -55,7 +54,7 @@ package enum SocketError: Error, Hashable {
 }
 
 extension SocketError: CustomStringConvertible {
-    /// Short description, such as `connect: Connection refused`.
+    /// Such as `connect: Connection refused`.
     package var description: String {
         switch self {
         case .timedOut: "timed out"

@@ -2,12 +2,10 @@
 private import CLinux
 private import Glibc
 
-/// TCP or Unix stream connection, opened by this process or accepted.
-///
-/// One task may read while another writes. The descriptor is closed at the latest with the object.
+/// TCP or Unix stream connection; one task may read while another writes.
 @ServiceLoop
 package final class StreamConnection {
-    /// Process, user and group of the peer of a Unix socket when it connected (SO_PEERCRED).
+    /// Peer of a Unix socket when it connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -22,7 +20,7 @@ package final class StreamConnection {
 
     // MARK: - Making
 
-    /// Connects over TCP with Nagle's algorithm disabled.
+    /// Connects over TCP without Nagle's algorithm.
     package static func connect(
         to peer: SocketAddress,
         deadline: Instant?
@@ -35,9 +33,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Connects to a Unix socket.
-    ///
-    /// - Throws: `SocketError.system` with EAGAIN if the listener's backlog is full.
+    /// Connects to a Unix socket; throws EAGAIN if the backlog is full.
     package static func connect(
         unixPath path: String,
         deadline: Instant?
@@ -48,7 +44,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Waits for the end of a connect(2) that returned `error` (an `errno`, or 0).
+    /// Waits for the end of a connect(2) that returned `error`.
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
@@ -61,7 +57,6 @@ package final class StreamConnection {
         guard error != 0 else { return connection }
         do throws(SocketError) {
             // Registering the watch causes an edge, possibly before the peer has answered.
-            // Therefore only an existing peer ends the loop.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError
@@ -76,13 +71,13 @@ package final class StreamConnection {
 
     // MARK: - Reading
 
-    /// Address of the peer; nil for a Unix socket and once closed.
+    /// Nil for a Unix socket and once closed.
     package var peerAddress: SocketAddress? { endpoint.peerAddress }
 
-    /// Address of this end; nil for a Unix socket and once closed.
+    /// Nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Credentials of the peer of a Unix socket.
+    /// Peer of a Unix socket.
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
@@ -93,15 +88,13 @@ package final class StreamConnection {
         }
     }
 
-    /// Consecutive reads without waiting; at `longestRow` the task yields.
+    /// Consecutive reads without waiting, until the task yields.
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Waits for data and returns 1 to `limit` octets; returns an empty array when the peer is
-    /// done.
+    /// Returns 1 to `limit` octets, at most 65,535; empty at the end of input.
     ///
-    /// One call returns at most 65,535 octets. The deadline also ends a series of reads that never
-    /// wait; it is then checked at every sixteenth read.
+    /// Without waiting, the deadline is checked at every sixteenth read.
     package func read(
         upTo limit: Int,
         deadline: Instant?
@@ -141,27 +134,23 @@ package final class StreamConnection {
         }
     }
 
-    /// Shuts down the sending side; reading continues.
+    /// Shuts down the sending side.
     package func shutdownWrite() throws(SocketError) {
         guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }
     }
 
     // MARK: - Without waiting
 
-    /// Sets an observer that receives all edges of the connection, for code that never waits.
-    ///
-    /// Unread data is not reported again. Earlier edges are not reported either, so the caller must
-    /// first try to read once.
+    /// Sets an observer of later edges; the caller must then try to read once.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }
 
-    /// Receives at most `limit` pending octets into `buffer` at `start`.
+    /// Receives at most `limit` octets into `buffer`: 0 at the end of input, nil if none are
+    /// pending.
     ///
-    /// If fewer than `limit` octets are returned, the kernel's buffer is empty and new data causes
-    /// an edge. The end of input may already have been reported, so only another call detects it.
-    ///
-    /// - Returns: the number of octets, 0 at the end; nil if none are pending.
+    /// Fewer octets mean that new data causes an edge. But the end of input may already have been
+    /// reported; only another call detects it.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -180,7 +169,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Sends as many of the octets in `range` as the kernel accepts and returns their number.
+    /// Sends as many octets as the kernel accepts; returns their number.
     package func attemptWrite(
         _ octets: [UInt8],
         _ range: Range<Int>
@@ -201,10 +190,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls recv(2) for at most `limit` octets.
-    ///
-    /// Not isolated, because at each call of an isolated closure the runtime checks the thread
-    /// (Swift 6.3).
+    /// Not isolated: the runtime checks the thread at each call of an isolated closure (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
@@ -217,7 +203,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls send(2) for the octets in `range`; not isolated for the same reason as `receive`.
+    /// As for `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],
@@ -234,9 +220,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls `act` once, possibly immediately, when the peer has closed the connection completely.
-    ///
-    /// A peer that has only shut down its sending side has not closed the connection.
+    /// Calls `act` once when the peer has closed both directions.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
     /// Closes the connection; waiting tasks get `SocketError.closed`.

@@ -2,37 +2,32 @@
 private import CLinux
 import Glibc
 
-/// A listening TCP or Unix socket.
+/// Listening TCP or Unix socket.
 @ServiceLoop
 package final class StreamListener {
-    /// Length of the kernel's backlog in connections; net.core.somaxconn may reduce it.
+    /// In connections; net.core.somaxconn may reduce it.
     static let backlog: Int32 = 1024
 
-    /// Pause of `accept` when descriptors or memory are exhausted.
     static let pause: Duration = .milliseconds(100)
 
-    /// Consecutive accepts before `accept` yields to other work of the loop.
     static let row = 16
 
-    /// Sizes in octets of the kernel's buffers per accepted TCP connection; Linux doubles both.
+    /// Octets per accepted TCP connection; Linux doubles both.
     ///
-    /// Without limits Linux grows the buffers to several MiB (`tcp_wmem` and `tcp_rmem` in tcp(7)),
-    /// which count in the service's control group.
+    /// Otherwise the buffers grow to several MiB (tcp(7)) in the service's control group.
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
     private var inRow = 0
 
-    /// Called with the error each time `accept` pauses; the connections stay in the backlog.
+    /// Called at each pause of `accept`; connections stay in the backlog.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
     private let endpoint: Endpoint
 
-    /// Socket file to remove on close, and its identity.
+    /// Socket file to remove on close.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// Listens at `address`; with port 0 the kernel chooses the port, see ``localAddress``.
-    ///
-    /// An IPv6 listener accepts IPv6 only (IPV6_V6ONLY), so both families can use the same port.
+    /// Listens at `address`; IPv6 only (IPV6_V6ONLY) for IPv6, so both families can use one port.
     package init(binding address: SocketAddress) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
@@ -48,16 +43,11 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Listens at a path of the file system.
+    /// Listens at a path; clients need write permission in `mode`.
     ///
-    /// Replaces the socket file of a process that has ended. Does not replace a socket with a
-    /// listening process or a file of another type. Sets mode and group of the socket file
-    /// before a client can connect. Does not follow a link: the owner of the directory may replace
-    /// the socket file by one.
+    /// Replaces the socket file of an ended process, but no other file. Sets mode and group before
+    /// a client can connect. Follows no link, because the owner of the directory could create one.
     ///
-    /// - Parameters:
-    ///   - mode: permissions of the file; write permission allows clients to connect.
-    ///   - group: the file's group, nil to leave it unchanged.
     /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
@@ -80,7 +70,7 @@ package final class StreamListener {
         }
     }
 
-    /// Takes over a listening socket received from systemd.
+    /// Takes over a listening socket from systemd.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
@@ -91,20 +81,19 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Takes over a checked socket received from systemd.
+    /// Takes over a checked socket from systemd.
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
         try self.init(adopting: socket.descriptor)
     }
 
     isolated deinit { close() }
 
-    /// Address at which it listens; nil for a Unix socket and once closed.
+    /// Nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Waits for the next connection.
     ///
-    /// Skips connections that ended before they were accepted. If no descriptor or memory is
-    /// free, calls ``onPause``, waits and tries again.
+    /// Without a free descriptor, calls ``onPause``, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -115,7 +104,7 @@ package final class StreamListener {
             if raw >= 0 {
                 inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
-                // Fails on a Unix socket, which has no Nagle's algorithm.
+                // Fails on a Unix socket.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
                 return try StreamConnection(descriptor)
             }
@@ -130,14 +119,13 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // EINTR, ECONNABORTED, EPROTO, and network errors of a connection that has already
-                // failed (accept(2), "Error handling").
+                // EINTR, ECONNABORTED, EPROTO, or a connection that has failed (accept(2)).
                 continue
             }
         }
     }
 
-    /// Stops listening; a task that waits in ``accept()`` gets `SocketError.closed`.
+    /// Stops listening; ``accept()`` throws `SocketError.closed`.
     package func close() {
         endpoint.close()
         guard let file, let now = Self.status(of: file.path),
@@ -149,9 +137,7 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Sets mode and group of a socket file of this process.
-    ///
-    /// - Throws: `SocketError.system` with EPERM for a link, or a file that is not its own socket.
+    /// Throws EPERM for a link, or a file that is not this process's socket.
     static func setAccess(
         of path: String,
         mode: UInt32,
@@ -163,9 +149,8 @@ package final class StreamListener {
         }
     }
 
-    /// Removes a socket file without a listening process.
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // The file has been removed since `bind` failed; the next `bind` reports the current state.
+        // Removed meanwhile; the next `bind` reports the current state.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -174,7 +159,6 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Returns the status of `path` without following a link; nil if it does not exist.
     private static func status(of path: String) -> stat? {
         var status = stat()
         // SAFETY: the path is a text that ends with NUL; one `stat` is written.

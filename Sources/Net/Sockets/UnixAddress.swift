@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Path of a Unix socket as a `sockaddr_un`.
 struct UnixAddress {
     let path: String
 
-    /// Maximum octets of a path, without the terminating NUL.
+    /// Maximum octets, without the terminating NUL.
     static let maximumOctets = 107
 
-    /// Checks a path.
-    ///
-    /// - Throws: `SocketError.pathTooLong`; also for an empty path or one that contains NUL, which
-    ///   the kernel would interpret as another address.
+    /// Throws `SocketError.pathTooLong`, also if the path is empty or has NUL.
     init(_ path: String) throws(SocketError) {
         guard (1...Self.maximumOctets).contains(path.utf8.count), !path.utf8.contains(0) else {
             throw .pathTooLong(path)
@@ -19,13 +15,13 @@ struct UnixAddress {
         self.path = path
     }
 
-    /// Connects a socket; returns 0 or an `errno`.
+    /// Returns 0 or an `errno`.
     func connect(_ descriptor: Int32) -> Int32 {
         // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
-    /// Binds a socket; returns 0 or an `errno`.
+    /// Returns 0 or an `errno`.
     func bind(_ descriptor: Int32) -> Int32 {
         // SAFETY: the pointer is valid during the call.
         unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Limit of what a server can send in one TLS handshake, for the message callbacks of OpenSSL.
+/// Limit of the messages in one TLS handshake, for OpenSSL's message callbacks.
 ///
-/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) in a handshake without a limit, in one call as
-/// long as they arrive. They need no certificate. OpenSSL limits the size of all other messages.
+/// OpenSSL ignores HelloRequests (RFC 5246 §7.4.1.1) in a handshake, in one call as long as they
+/// arrive.
 enum HandshakeLimit {
     /// Maximum number of records and messages.
     ///
-    /// A chain of 100 KiB, the most that OpenSSL accepts, needs 160 with records of 1,300 octets.
+    /// A chain of 100 KiB, OpenSSL's maximum, needs 160 with records of 1,300 octets.
     private static let events: UInt = 512
 
-    /// Index of the counter in the data of a connection.
     private static let index = CRYPTO_get_ex_new_index(
         CRYPTO_EX_INDEX_SSL,
         0,
@@ -21,9 +20,7 @@ enum HandshakeLimit {
         nil
     )
 
-    /// Counts a received record or message; returns false beyond the limit of one handshake.
-    ///
-    /// A record after a handshake clears the counter.
+    /// Counts a record or message; returns false beyond the limit of one handshake.
     static func allows(_ connection: OpaquePointer) -> Bool {
         // SAFETY: the connection is alive during the callback.  The pointer is a number that
         // nothing dereferences.
@@ -33,7 +30,7 @@ enum HandshakeLimit {
         return count <= events
     }
 
-    /// Ends the connection: each further read, also of the handshake, reports its end.
+    /// Each further read reports the end of input.
     static func end(_ connection: OpaquePointer) {
         // SAFETY: the connection is alive during the callback.
         unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN)

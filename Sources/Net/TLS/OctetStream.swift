@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ordered octet stream over TCP or TLS.
-///
-/// One task may read while another writes.
+/// Octet stream over TCP or TLS; one task may read while another writes.
 @ServiceLoop
 package protocol OctetStream: AnyObject, Sendable {
-    /// Waits for data and returns 1 to `limit` octets; returns an empty array when the peer is
-    /// done.
+    /// Returns 1 to `limit` octets; empty at the end of input.
     func read(
         upTo limit: Int,
         deadline: Instant?
     ) async throws(SocketError) -> [UInt8]
 
-    /// Writes all of `octets`; after an error, part of them may have been sent.
+    /// After an error, part of `octets` may have been sent.
     func write(
         _ octets: [UInt8],
         deadline: Instant?
     ) async throws(SocketError)
 
-    /// Closes the connection; waiting tasks get `SocketError.closed`.
+    /// Waiting tasks get `SocketError.closed`.
     func close()
 }
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Client that opens authenticated TLS 1.2 or 1.3 connections.
-///
-/// Stores the latest session of each server, so that the next connection can resume it with a
-/// shorter handshake. ``TrustStores`` holds the trusted certificates.
+/// Client for authenticated TLS 1.2 or 1.3 connections; stores the latest session of each server.
 // SAFETY: the context is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 package final class TLSClient {
-    /// Server address and name, the key of a stored session.
     struct Server: Hashable {
         let address: SocketAddress
         let name: String
@@ -23,16 +19,13 @@ package final class TLSClient {
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// Creates a client.
+    /// Creates a client that offers `protocols` by ALPN (RFC 7301), such as `dot`.
     ///
-    /// - Parameters:
-    ///   - certificateFile: PEM file with trusted certificates; nil for those of the system, which
-    ///     OpenSSL finds (`SSL_CERT_FILE`, `SSL_CERT_DIR`).
-    ///   - protocols: protocols offered by ALPN (RFC 7301), such as `dot`; no ALPN if empty.
-    /// - Throws: `TLSError.setup`.
+    /// - Parameter certificateFile: PEM file; nil for the system's certificates (`SSL_CERT_FILE`,
+    ///   `SSL_CERT_DIR`).
     package init(certificateFile: String?, protocols: [String] = []) throws(TLSError) {
         source = TrustSource(certificateFile)
-        // Report an unreadable file now and not at the first query.
+        // Reports an unreadable file now and not at the first query.
         if certificateFile != nil { _ = try TrustStores.shared.store(for: source) }
         OpenSSLErrors.clear()
         guard let made = unsafe SSL_CTX_new(TLS_client_method()) else {
@@ -58,8 +51,7 @@ package final class TLSClient {
 
     /// Allows key exchange over elliptic curves only; returns false if OpenSSL rejects that.
     ///
-    /// With finite fields a server chooses the size of the group, and one handshake can take a
-    /// second of the service loop.
+    /// With finite fields, one handshake with a large group could block the loop for a second.
     nonisolated static func restrictKeyExchange(of context: OpaquePointer) -> Bool {
         var curves = Array("X25519:P-256:P-384:P-521".utf8CString)
         // SAFETY: both texts end with NUL and are copied.
@@ -70,27 +62,26 @@ package final class TLSClient {
         return areCurvesSet && areCiphersSet
     }
 
-    /// Disables renegotiation, and compression; both are used for attacks only.
+    /// Disables renegotiation and compression, which only attacks use.
     ///
-    /// Otherwise a HelloRequest (RFC 5246 §7.4.1.1) starts a handshake that never has to end.
+    /// Otherwise a HelloRequest (RFC 5246 §7.4.1.1) starts a handshake that may never end.
     nonisolated static func disableRenegotiation(in context: OpaquePointer) {
         _ = unsafe SSL_CTX_set_options(context, noRenegotiation | noCompression)
     }
 
-    /// Throws OpenSSL's latest error unless `isDone`.
     private static func check(_ isDone: Bool) throws(TLSError) {
         guard isDone else { throw .setup(OpenSSLErrors.take() ?? "OpenSSL rejects an option") }
     }
 
     isolated deinit { unsafe SSL_CTX_free(context) }
 
-    /// `SSL_OP_NO_RENEGOTIATION` and `SSL_OP_NO_COMPRESSION`; Swift cannot import the macros.
+    /// Swift cannot import the macros.
     private nonisolated static let noRenegotiation: UInt64 = 1 << 30
     private nonisolated static let noCompression: UInt64 = 1 << 17
 
     // MARK: - Connecting
 
-    /// Connects to `server` and verifies its certificate for `name`, a host name or an IP address.
+    /// Connects and verifies the certificate for `name`, a host name or an IP address.
     package func connect(
         to server: SocketAddress,
         name: String,
@@ -118,16 +109,15 @@ package final class TLSClient {
             return connection
         } catch {
             stream.close()
-            // Do not offer a session again that may have caused the failure.
+            // The session may have caused the failure.
             sessions[place] = nil
             throw error
         }
     }
 
-    /// Applies the current trusted certificates to new connections.
+    /// Applies the current trusted certificates and discards all sessions after a change.
     ///
-    /// Discards all sessions when the certificates have changed: resumption does not verify the
-    /// certificate again (RFC 8446 §2.2).
+    /// Resumption does not verify the certificate again (RFC 8446 §2.2).
     private func trustCurrentCertificates() throws(TLSError) {
         let store = try TrustStores.shared.store(for: source)
         guard store !== trusted else { return }
@@ -144,14 +134,13 @@ package final class TLSClient {
 
     // MARK: - Sessions
 
-    /// TLS session for resumption (RFC 8446 §2.2).
+    /// Session for resumption (RFC 8446 §2.2).
     // SAFETY: owns one reference of the session, which OpenSSL counts; used on the loop only.
     @safe
     @ServiceLoop
     final class Session {
         let raw: OpaquePointer
 
-        /// Takes over a reference.
         init(_ raw: OpaquePointer) {
             unsafe self.raw = raw
         }

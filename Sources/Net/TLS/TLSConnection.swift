@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// TCP connection with TLS; see ``TLSClient``.
+/// TCP connection with TLS.
 @ServiceLoop
 package final class TLSConnection: OctetStream {
     private let stream: StreamConnection
     private let engine: TLSEngine
 
-    /// Called once with a resumable session.
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
-    /// True while a task writes the engine's output.
     private var isFlushing = false
 
-    /// Octets received since the last data: a record, tickets, and requests for new keys.
+    /// Since the last data; tickets and key updates, for example.
     private var octetsWithoutData = 0
 
-    /// Maximum of `octetsWithoutData`: twice a record (RFC 8446 §5.2), so that a server cannot
-    /// occupy the loop with key updates.
+    /// Twice a record (RFC 8446 §5.2): a server must not occupy the loop with key updates.
     private static let controlLimit = 32 << 10
 
-    /// Octets per read from the peer, whose records are then processed without a pause.
+    /// The records of one read are processed without a pause.
     private static let inputLimit = 16 << 10
 
-    /// Number of reads since the task yielded.
+    /// Reads since the task yielded.
     ///
-    /// At `longestRow` reads the task yields. A peer can send records of one octet each, and many
-    /// reads of them without a pause would block the loop.
+    /// Many reads of records of one octet, without a pause, would block the loop.
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// Takes over a connection before the TLS handshake.
     init(
         _ stream: StreamConnection,
         _ engine: TLSEngine,
@@ -42,15 +37,14 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Facts
 
-    /// True if the handshake resumed an earlier session.
+    /// True if the handshake resumed a session.
     package var isResumed: Bool { engine.isResumed }
 
-    /// Version of TLS, such as `TLSv1.3`.
+    /// Such as `TLSv1.3`.
     package var version: String { engine.version }
 
     // MARK: - Talking
 
-    /// Performs the handshake and authenticates the peer.
     func handshake(deadline: Instant?) async throws(TLSError) {
         while true {
             let step = engine.handshake()
@@ -83,7 +77,7 @@ package final class TLSConnection: OctetStream {
         }
         while true {
             let step = engine.read(upTo: limit)
-            // The peer may have requested a key update, which needs a reply.
+            // A key update of the peer needs a reply.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
@@ -124,13 +118,13 @@ package final class TLSConnection: OctetStream {
         if !isFlushing {
             engine.sendCloseNotify()
             let farewell = engine.give()
-            // Failure is ignored: the peer may have closed the connection.
+            // The peer may have closed the connection.
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
     }
 
-    /// Reads from the peer into the engine; returns false at the end of the stream.
+    /// Returns false at the end of the stream.
     private func fill(deadline: Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: Self.inputLimit, deadline: deadline)
         guard !octets.isEmpty else { return false }
@@ -139,9 +133,7 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes the engine's output to the peer.
-    ///
-    /// If another task is writing, that task writes this output too, so records stay in order.
+    /// Writes the engine's output; a task that is already writing writes this output, in order.
     private func flush(deadline: Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

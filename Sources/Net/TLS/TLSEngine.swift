@@ -2,34 +2,26 @@
 internal import COpenSSL
 private import Glibc
 
-/// Client side of a TLS connection that reads from and writes to memory.
-///
-/// The owner moves the octets between the engine and the network. So only ``StreamConnection``
-/// waits, for whatever OpenSSL needs.
+/// Client side of a TLS connection on memory buffers, which ``TLSConnection`` fills and sends.
 // SAFETY: the connection is made in `init` and freed once, in `deinit`, with both its buffers; it
 // is used on the loop only.
 @safe
 @ServiceLoop
 final class TLSEngine {
-    /// Result of a step.
     enum Step<Value> {
         case done(Value)
-        /// More input from the peer is needed.
         case wantsInput
-        /// The peer has closed the TLS connection.
         case ended
-        /// The connection failed permanently.
         case failed(String)
     }
 
-    /// Maximum octets per read: the size of a TLS record.
+    /// Size of a TLS record.
     private static let chunk = 16_384
 
     private let connection: OpaquePointer
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// Creates a connection to a server that needs a certificate for `name`.
     init(context: OpaquePointer, name: String, session: TLSClient.Session?) throws(TLSError) {
         guard let made = unsafe SSL_new(context) else {
             throw .setup(OpenSSLErrors.take() ?? "out of memory")
@@ -39,7 +31,7 @@ final class TLSEngine {
         unsafe connection = made
         unsafe self.input = input
         unsafe self.output = output
-        // `SSL_set_bio` takes ownership of both buffers.
+        // Takes ownership of both buffers.
         unsafe SSL_set_bio(connection, input, output)
         unsafe SSL_set_connect_state(connection)
         if let session { unsafe SSL_set_session(connection, session.raw) }
@@ -52,7 +44,6 @@ final class TLSEngine {
         unsafe SSL_free(connection)
     }
 
-    /// Sets `name` for certificate verification and server name indication.
     private func expect(_ name: String) throws(TLSError) {
         var address = [UInt8](repeating: 0, count: 16)
         // SAFETY: 16 octets hold an address of either family.
@@ -106,7 +97,6 @@ extension TLSEngine {
         return status > 0 ? .done(octets) : outcome(of: status)
     }
 
-    /// Encrypts all of `octets`; to be called after the handshake.
     func write(_ octets: [UInt8]) -> Step<Void> {
         precondition(!octets.isEmpty, "an empty write")
         OpenSSLErrors.clear()
@@ -115,7 +105,6 @@ extension TLSEngine {
         return status > 0 ? .done(()) : outcome(of: status)
     }
 
-    /// Queues a close_notify alert for the peer.
     func sendCloseNotify() {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
@@ -123,7 +112,6 @@ extension TLSEngine {
         OpenSSLErrors.clear()
     }
 
-    /// Maps the status of an unfinished step to its result.
     private func outcome<Value>(of status: Int32) -> Step<Value> {
         // SAFETY: the connection is alive, see the type, and the step was the last one on it.
         switch unsafe SSL_get_error(connection, status) {
@@ -137,14 +125,12 @@ extension TLSEngine {
 // MARK: - Octets
 
 extension TLSEngine {
-    /// Adds octets received from the peer.
     func take(_ octets: [UInt8]) {
         // SAFETY: exactly the array's octets are copied; memory always takes all of them.
         let count = unsafe BIO_write(input, octets, Int32(octets.count))
         precondition(count == octets.count, "OpenSSL is out of memory")
     }
 
-    /// Removes and returns the octets to send to the peer; empty if there are none.
     func give() -> [UInt8] {
         let waiting = unsafe BIO_ctrl_pending(output)
         guard waiting > 0 else { return [] }
@@ -159,7 +145,6 @@ extension TLSEngine {
 // MARK: - Facts
 
 extension TLSEngine {
-    /// Certificate verification error; nil if there is none.
     var complaint: String? {
         let result = unsafe SSL_get_verify_result(connection)
         guard result != Int(X509_V_OK) else { return nil }
@@ -176,7 +161,6 @@ extension TLSEngine {
         unsafe SSL_get_version(connection).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// Session of the connection; nil if it cannot be resumed.
     var session: TLSClient.Session? {
         // SAFETY: this function owns the reference; it is either passed on or freed here.
         guard let session = unsafe SSL_get1_session(connection) else { return nil }

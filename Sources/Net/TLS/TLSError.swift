@@ -3,15 +3,14 @@ internal import COpenSSL
 
 /// Failure to open a TLS connection.
 package enum TLSError: Error, Hashable {
-    /// The trusted certificates cannot be read, or OpenSSL failed with this text.
+    /// The trusted certificates cannot be read, or OpenSSL failed.
     case setup(String)
 
     case socket(SocketError)
 
-    /// The peer's certificate was rejected for this reason, in OpenSSL's words.
     case untrusted(String)
 
-    /// The handshake failed, for example because the peer does not use TLS.
+    /// For example because the peer does not use TLS.
     case handshake(String)
 }
 
@@ -28,10 +27,9 @@ extension TLSError: CustomStringConvertible {
 
 /// OpenSSL's error queue of the calling thread.
 enum OpenSSLErrors {
-    /// Clears the queue; required before calls that report errors through it.
+    /// Required before calls that report errors.
     static func clear() { ERR_clear_error() }
 
-    /// Returns the latest error and clears the queue; nil if the queue is empty.
     static func take() -> String? {
         let code = ERR_peek_last_error()
         ERR_clear_error()

@@ -2,9 +2,7 @@
 internal import COpenSSL
 private import Glibc
 
-/// Trusted certificates of one source, parsed once and shared by all TLS connections.
-///
-/// Parsing the system's bundle takes 20 ms and 2 MiB, too much for each connection.
+/// Trusted certificates of one source, parsed once: the system's bundle takes 20 ms and 2 MiB.
 // SAFETY: owns one reference of the store, freed once, in `deinit`; OpenSSL counts references
 // atomically and locks the store's contents, so any thread may release or use it.
 @safe
@@ -13,8 +11,8 @@ final class TrustStore: @unchecked Sendable {
 
     /// Parses the certificates of `source`; callable from any thread.
     ///
-    /// - Throws: `TLSError.setup` if a configured file cannot be read or has no certificate. Files
-    ///   of the system may be missing, as in OpenSSL.
+    /// Throws if a configured file cannot be read or has no certificate. As in OpenSSL, files of
+    /// the system may be missing.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -37,12 +35,11 @@ final class TrustStore: @unchecked Sendable {
     deinit { unsafe X509_STORE_free(raw) }
 }
 
-/// Source of trusted certificates.
 enum TrustSource: Hashable, Sendable {
-    /// The system's bundle and directory, or `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    /// Or `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
 
-    /// PEM file from the setting `ca-file`.
+    /// Setting `ca-file`.
     case file(String)
 
     init(_ file: String?) { self = file.map { .file($0) } ?? .system }
@@ -54,17 +51,17 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// Directories with files named by subject hash, which OpenSSL reads when needed.
+    /// OpenSSL reads their files, named by subject hash, when needed.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
-    /// Versions of all files and directories; changes with their contents and with link targets.
+    /// Changes with contents and link targets.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
     private static let systemFile: String? = {
         if let file = environment("SSL_CERT_FILE") { return file }
         // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
-        // The built-in path of Debian's libssl is a link that only the package openssl installs.
+        // On Debian, only the package openssl installs the built-in path.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
             .first { FileVersion($0) != nil }
     }()
@@ -82,14 +79,13 @@ enum TrustSource: Hashable, Sendable {
     }
 }
 
-/// File attributes that change when the file is written or replaced.
+/// Attributes that change when a file is written or replaced.
 struct FileVersion: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
     private let octets: Int
     private let modified: [Int]
 
-    /// Reads the attributes of the file at `path`, following links; nil if there is none.
     init?(_ path: String) {
         var status = stat()
         // SAFETY: the text ends with NUL; one `stat` is written.
@@ -97,7 +93,7 @@ struct FileVersion: Hashable, Sendable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         octets = Int(status.st_size)
-        // Includes ctime, because programs can set mtime.
+        // Programs can set mtime, but not ctime.
         modified = [
             status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
             status.st_ctim.tv_sec, status.st_ctim.tv_nsec,

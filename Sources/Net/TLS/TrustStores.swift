@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cache of parsed trusted certificates, one ``TrustStore`` per source.
+/// Cache of trusted certificates by source.
 ///
-/// Changed files are parsed again on a worker thread. Connections that start meanwhile use the
-/// previous certificates.
+/// A worker thread parses changed files; meanwhile connections use the previous certificates.
 @ServiceLoop
 package final class TrustStores {
-    /// The instance of this process.
     package static let shared = TrustStores()
 
     /// Event for the log.
     package enum Notice: Sendable {
-        /// Changed files were loaded.
         case reloaded(source: String)
 
-        /// Changed files cannot be used; the previous certificates remain in force.
+        /// The previous certificates remain in force.
         case failed(source: String, TLSError)
     }
 
-    /// Called after changed files were loaded or rejected.
     package var observer: (@ServiceLoop (Notice) -> Void)?
 
     private struct Entry {
@@ -32,10 +28,8 @@ package final class TrustStores {
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// Minimum interval between two checks of a source's files.
     private static let checkInterval: Duration = .seconds(1)
 
-    /// The system's certificates at first use.
     private nonisolated static let system = Result { () throws(TLSError) in
         let version = TrustSource.system.version
         return (store: try TrustStore(.system), version: version)
@@ -43,12 +37,10 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates in advance; takes about 20 ms, on a worker thread.
+    /// Parses the system's certificates: 20 ms, on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
-    /// Returns the certificates of `source`.
-    ///
-    /// - Throws: `TLSError.setup` if they cannot be read and were never read before.
+    /// Throws if the certificates were never readable.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
         guard let entry = entries[source] else {
@@ -69,10 +61,9 @@ package final class TrustStores {
 
     func loads(of source: TrustSource) -> Int { entries[source]?.loads ?? 0 }
 
-    /// Parses the changed files of `source` on a worker thread and replaces its certificates.
     private func reload(_ source: TrustSource, _ version: [FileVersion?]) {
         entries[source]?.isLoading = true
-        // On failure, parse again only after the next change.
+        // After a failure, parse only after the next change.
         entries[source]?.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>

@@ -2,7 +2,6 @@
 
 /// Faults inside an answer; only the vendor's code knows the format.
 struct Distortion: Sendable, Equatable {
-    /// Replaces each address by the unspecified address.
     var zeroAddress = false
     var ttl: String?
     var wrongName: String?
@@ -14,7 +13,7 @@ struct Distortion: Sendable, Equatable {
         return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
     }
 
-    /// A fault's text is a number if possible, else a string.
+    /// A number if the fault's text is one, else a string.
     func json(ttl honest: Int) -> JSONText {
         guard let ttl else { return .number(String(honest)) }
         return Double(ttl) == nil ? .string(ttl) : .number(ttl)
@@ -28,27 +27,24 @@ struct Distortion: Sendable, Equatable {
         let key = wrongKey ? honest.map { $0 ^ 0x5A } : honest
         guard badPadding else { return try cipher.seal(text, key: key) }
         guard cipher != .gcm else {
-            // GCM has no padding; the tag is damaged instead.
+            // GCM has no padding; the tag is damaged.
             var sealed = try cipher.seal(text, key: key)
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Zeros fill the block and one more block; the last octet is an invalid length.
+        // One more block than needed; the last octet is an invalid length.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)
     }
 }
 
-/// Effect of all faults on one call.
 struct Damage: Sendable {
-    /// Effect on the content of the answer.
     var distortion = Distortion()
     private(set) var error: String?
     /// Faults of response and connection, in order.
     private var later: [Fault.Kind] = []
 
-    /// Sorts faults by the affected part of the reply.
     init(_ kinds: [Fault.Kind]) {
         for kind in kinds {
             switch kind {
@@ -76,7 +72,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // Never text: the top bit is set, and 0xFF does not occur in UTF-8.
+                // Not UTF-8: 0xFF does not occur there.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)
@@ -124,7 +120,6 @@ enum Gzip {
         return ~sum
     }
 
-    /// Least significant octet first.
     private static func littleEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8]
     {
         (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

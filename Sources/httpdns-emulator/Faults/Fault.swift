@@ -1,50 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fault to inject, with its conditions.
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// All must hold; empty for always.
+    /// All must hold.
     var conditions: [Condition] = []
 
     var text: String
 
     enum Kind: Sendable, Equatable {
         case delay(milliseconds: Int)
-        /// Never answers, and keeps the connection open.
+        /// Keeps the connection open.
         case silent
-        /// RST.
         case reset
         /// FIN without an answer.
         case close
-        /// Sends only a part of the announced content; nil for half.
+        /// Nil for half of the announced content.
         case truncated(after: Int?)
         case noise
         /// 200 with random content.
         case garbage
-        /// Invalid padding.
         case badPadding
-        /// Unknown key.
         case wrongKey
         case wrongName(String)
-        /// `retryAfter` in seconds.
+        /// In seconds.
         case status(Int, retryAfter: Int?)
         case error(String)
         case redirect(String)
         case huge(octets: Int)
-        /// 200 without content.
         case empty
         case zeroAddress
-        /// Text that replaces each TTL.
+        /// Text for each TTL.
         case ttl(String)
-        /// Compresses the content without a request of the client.
+        /// Not requested by the client.
         case gzip
     }
 
     enum Condition: Sendable, Equatable {
-        /// Each N-th call that meets name and path.
+        /// Of the calls that meet name and path.
         case every(Int)
-        /// The first N calls that meet name and path.
+        /// Of the calls that meet name and path.
         case first(Int)
         /// In lower case.
         case name(String)
@@ -62,7 +57,7 @@ extension Fault {
         var description: String
     }
 
-    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end: URLs contain colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...` from the end, because URLs contain colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []
@@ -76,7 +71,6 @@ extension Fault {
         self.init(kind: kind, conditions: conditions, text: text)
     }
 
-    /// Nil without a condition.
     private static func lastCondition(
         of text: Substring
     ) throws(Failure) -> (before: Substring, condition: Condition)? {
@@ -145,7 +139,6 @@ extension Fault {
         return natural(parts[1], Limits.ttlSeconds).map { .status(code, retryAfter: $0) }
     }
 
-    /// Parses an integer from 0 to `most`.
     private static func natural(_ text: String, _ most: Int) -> Int? {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }

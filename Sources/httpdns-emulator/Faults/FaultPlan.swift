@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Locks
 
-/// Faults with their counters, for all connections.
 final class FaultPlan: Sendable {
-    /// Fault, and the calls that met its name and path conditions.
+    /// `seen` counts the calls that met its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
@@ -29,9 +28,7 @@ final class FaultPlan: Sendable {
 
     /// Counts a call, and returns its faults in order.
     ///
-    /// - Parameters:
-    ///   - names: in lower case.
-    ///   - isLookup: true if faults without a path condition apply.
+    /// `names` are in lower case. Only lookups have faults without a path condition.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {
         state.withLock { state in
             var firing: [Fault] = []
@@ -62,7 +59,7 @@ final class FaultPlan: Sendable {
     }
 }
 
-/// SplitMix64, which accepts any seed.
+/// SplitMix64.
 private struct Die {
     var state: UInt64
 

@@ -3,9 +3,6 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// Accepted connection.
-///
-/// The module's page explains why FlyingFox's `HTTPServer` is not used.
 struct Connection: Sendable {
     /// Closed by `serve`.
     let socket: AsyncSocket
@@ -14,7 +11,7 @@ struct Connection: Sendable {
 
     /// Serves requests until the client or a fault ends the connection.
     func serve() async {
-        // A disconnected peer has no address; the next read then fails.
+        // A disconnected peer has no address.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
         var buffer: [UInt8] = []
         var carriesCalls = false
@@ -33,7 +30,6 @@ struct Connection: Sendable {
         } catch {
             emulator.log("connection from \(peer) ended: \(error)")
         }
-        // No other code owns the descriptor.
         try? socket.close()
     }
 
@@ -138,7 +134,7 @@ struct Connection: Sendable {
 
     // MARK: - Details
 
-    /// End of a head (RFC 9112 §2.1).
+    /// RFC 9112 §2.1.
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
     /// Invalid in every HTTP version.
@@ -152,7 +148,7 @@ struct Connection: Sendable {
     }
 }
 
-/// SO_LINGER: with 0 s, close sends RST and discards unsent data (`socket(7)`).
+/// With 0 s, close sends RST and discards unsent data (`socket(7)`).
 private struct LingerOption: SocketOption {
     let name = SO_LINGER
 

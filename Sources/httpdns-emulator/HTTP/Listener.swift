@@ -3,9 +3,7 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// Listening socket and its accepted connections.
 struct Listener: Sendable {
-    /// One thread.
     private let pool: any AsyncSocketPool
 
     private let socket: Socket
@@ -13,7 +11,6 @@ struct Listener: Sendable {
     /// `ADDR:PORT` with the actual port.
     let address: String
 
-    /// Throws `SocketError` with the failed call.
     init(_ endpoint: Endpoint) async throws {
         let pool: some AsyncSocketPool = SocketPool<Poll>.make(maxEvents: 64)
         try await pool.prepare()

@@ -4,7 +4,7 @@
 struct Parameters: Sendable {
     private var values: [String: String] = [:]
 
-    /// Nil for a malformed part or a repeated parameter.
+    /// Nil for a malformed or repeated parameter.
     init?(_ request: Request) {
         guard let parameters = request.parameters else { return nil }
         for (name, value) in parameters {
@@ -12,7 +12,7 @@ struct Parameters: Sendable {
         }
     }
 
-    /// Takes parameters from another source, such as an encrypted parameter.
+    /// Parameters of another source, such as an encrypted parameter.
     init(_ values: [String: String]) { self.values = values }
 
     subscript(name: String) -> String? { values[name] }
@@ -20,7 +20,7 @@ struct Parameters: Sendable {
     /// Nil if absent or empty.
     func text(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Sorted by the octets of the name.
+    /// By octets.
     func sorted(where passes: (String) -> Bool) -> [(name: String, value: String)] {
         values.filter { passes($0.key) }
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -39,7 +39,6 @@ extension StringProtocol {
                 }
     }
 
-    /// One or more decimal digits.
     var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
     /// Lower case, no final dot.

@@ -16,7 +16,7 @@ struct Request: Sendable {
 
     var body: [UInt8] = []
 
-    /// Numeric; the peer's, or as reported by a proxy.
+    /// IP address of the peer, or as reported by a proxy.
     var client: String
 
     /// RFC 9112 §9.3.
@@ -29,16 +29,15 @@ extension Request {
     enum Failure: Error {
         /// 400: request line, field or length.
         case malformed
-        /// 431: above `Limits.headOctets`.
+        /// 431.
         case headTooLong
-        /// 413: above `Limits.bodyOctets`.
+        /// 413.
         case bodyTooLong
         /// 411; chunked content is not supported.
         case lengthRequired
         /// 505: neither HTTP/1.0 nor 1.1.
         case version
 
-        /// The connection is closed after the reply.
         var status: Int {
             switch self {
             case .malformed: 400
@@ -50,7 +49,7 @@ extension Request {
         }
     }
 
-    /// Parses a head without the empty line; throws `malformed` or `version`.
+    /// Parses a head without the empty line.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
         var lines = String(decoding: head, as: UTF8.self)
             .split(separator: "\r\n", omittingEmptySubsequences: false)
@@ -88,14 +87,11 @@ extension Request {
             words[2] == "HTTP/1.1"
             ? !connection.contains("close") : connection.contains("keep-alive")
 
-        // Appended by the nearest proxy; only this address is trustworthy.
+        // From the nearest proxy; only this address is trustworthy.
         let forwarded = headers["x-forwarded-for"]?.split(separator: ",").last
         self.client = forwarded?.trimmingCharacters(in: .whitespaces) ?? peer
     }
 
-    /// Announced length.
-    ///
-    /// - Throws: `malformed`, `lengthRequired`, `bodyTooLong`.
     var contentLength: Int {
         get throws(Failure) {
             guard headers["transfer-encoding"] == nil else { throw .lengthRequired }

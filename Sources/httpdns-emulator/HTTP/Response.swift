@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// HTTP response before connection faults.
 struct Response: Sendable {
     var status = 200
 
@@ -16,7 +15,7 @@ struct Response: Sendable {
         self.headers = [("Content-Type", type)]
     }
 
-    /// Returns the head with the empty line; a fault may make `contentLength` wrong.
+    /// A fault may make `contentLength` wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -55,28 +54,27 @@ struct Response: Sendable {
     ]
 }
 
-/// Response with the behaviour of its connection.
 struct Reply: Sendable {
     var response: Response
 
-    /// Delay before the first octet.
+    /// Before the first octet.
     var delay: Duration = .zero
 
     var delivery = Delivery.whole
 
     enum Delivery: Sendable, Equatable {
         case whole
-        /// Sends only a part of the announced content (nil for half), then FIN.
+        /// Then FIN; nil for half of the announced content.
         case truncated(after: Int?)
         /// Pads the content with the digit 0.
         case filled(to: Int)
-        /// Sends octets that are not HTTP, then FIN.
+        /// Octets that are not HTTP, then FIN.
         case noise
-        /// Sends nothing until the client closes the connection.
+        /// Until the client closes the connection.
         case silence
-        /// Sends FIN immediately.
+        /// FIN immediately.
         case close
-        /// Sends RST immediately.
+        /// RST immediately.
         case reset
     }
 }

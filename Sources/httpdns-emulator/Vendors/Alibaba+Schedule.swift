@@ -23,13 +23,13 @@ extension Alibaba {
         }
     }
 
-    /// Regions (616049); `global` is the region nearest to the client.
+    /// 616049; `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Limit of `t` in the past: an older edition of the document signs "now" (435286).
+    /// An older edition of the document signs "now" (435286).
     private static let pastSeconds = 150
 
-    /// Limit of `t` in the future (111585).
+    /// 111585.
     private static let aheadSeconds = 300
 
     func schedule(_ parameters: Parameters, at time: Date) throws(Code) -> Call {

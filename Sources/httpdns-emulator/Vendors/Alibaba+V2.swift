@@ -5,7 +5,6 @@ extension Alibaba {
     /// TTL of a family without addresses (2978980 §6).
     private static let emptySeconds = 60
 
-    /// Parameters that `enc` hides.
     private static func isAsked(_ name: String) -> Bool {
         ["dn", "q", "cip", "tags"].contains(name) || name.hasPrefix("sdns-")
     }
@@ -15,7 +14,6 @@ extension Alibaba {
         case cbc = "1"
         case gcm = "2"
 
-        /// Nil for plain text.
         var cipher: Cipher? {
             switch self {
             case .plain: nil
@@ -67,7 +65,7 @@ extension Alibaba {
             guard !manner.requiresSignature else { throw .unsignedInterfaceDisabled }
             return false
         case (let expiry?, let signature?):
-            // Without a hexadecimal secret there is no v2 key.
+            // The v2 key is hexadecimal.
             guard let key = Hex.decode(account[.alibabaSecret]) else { throw .invalidSignature }
             let content = parameters.sorted { name in
                 ["id", "m", "enc", "exp", "v"].contains(name) || Self.isAsked(name)

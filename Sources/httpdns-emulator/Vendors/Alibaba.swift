@@ -12,7 +12,7 @@ struct Alibaba: Vendor {
 
     var manner = Manner()
 
-    /// Behaviour that the console, the region or the documents leave open.
+    /// Behaviour that the documents leave open.
     struct Manner: Sendable, Equatable {
         /// The console can disable unsigned access.
         var requiresSignature = false
@@ -20,7 +20,7 @@ struct Alibaba: Vendor {
         var hasSDNS = true
         /// Returned by `ss`.
         var servers: [Server] = []
-        /// `service_status` of `ss`, which the Android SDK obeys.
+        /// Returned by `ss`; the Android SDK obeys it.
         var status: ServiceStatus?
         /// v2 `no_ip_code`; empty for none.
         var unlistedCode = "DomainNotExist"
@@ -92,7 +92,7 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Returns account and interface of a v1 path; nil for another path.
+    /// Nil for a path that is not v1.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,
@@ -110,7 +110,6 @@ struct Alibaba: Vendor {
         var families: [Family]
         /// Addresses that the answers are for.
         var clients: [String]
-        /// Custom parameters as JSON.
         var extra: String?
 
         func charge(_ rate: Rate) -> Charge {
@@ -118,7 +117,6 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Parameter names depend on the API version.
     func question(
         _ parameters: Parameters,
         names: String,
@@ -151,9 +149,7 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the `sdns-` parameters, unchanged.
-    ///
-    /// The service passes them to a function of the customer.
+    /// Returns the `sdns-` parameters, which the service passes to a function of the customer.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }
@@ -171,7 +167,6 @@ struct Alibaba: Vendor {
         return JSONText.object(custom.map { ($0.name, .string($0.value)) }).text
     }
 
-    /// Checks a signature and its expiry.
     func check(_ signature: String, _ honest: String, _ expiry: String, at time: Date) throws(Code)
     {
         guard Digest.areEqual(signature, honest) else { throw .invalidSignature }

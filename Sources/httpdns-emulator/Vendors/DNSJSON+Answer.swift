@@ -28,7 +28,7 @@ extension DNSJSON {
         return number
     }
 
-    /// The members before `Question`.
+    /// Members before `Question`.
     static func flags(_ status: Int, _ checkingDisabled: Bool) -> [(String, JSONText)] {
         [
             ("Status", .number(status)), ("TC", .bool(false)), ("RD", .bool(true)),
@@ -36,12 +36,12 @@ extension DNSJSON {
         ]
     }
 
-    /// Returns the aliases, then the records of the last name.
+    /// Returns the aliases, then the records of the last name, or an SOA record.
     ///
-    /// The status is that of the last name (RFC 6604 §3). A negative answer has an SOA record.
+    /// The status is that of the last name (RFC 6604 §3).
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
-        // A query for CNAME does not follow the alias (RFC 1034 §3.6.2).
+        // RFC 1034 §3.6.2.
         if question.type == 5 {
             chain.links = Array(chain.links.prefix(1))
             chain.end = chain.links.first?.owner ?? chain.end
@@ -93,7 +93,7 @@ extension DNSJSON {
         ]
     }
 
-    /// Makes an SOA record for the last two labels: a zone file has none.
+    /// For the last two labels, because a zone file has no SOA record.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds

@@ -13,23 +13,22 @@ struct DNSJSON: Vendor {
 
     var manner = Manner()
 
-    /// Differences between servers.
     struct Manner: Sendable, Equatable {
         var question = QuestionForm.array
         var names = NameForm.dotted
-        /// True if calls must be signed, as AliDNS's current document demands.
+        /// As AliDNS's current document demands.
         var requiresKey = false
         var billing = Billing.request
     }
 
-    /// Billing rule: AliDNS counts an HTTPS request as five, others are assumed to count it as one.
+    /// AliDNS counts an HTTPS request as five.
     enum Billing: String, CaseIterable, Sendable {
         case request, alidns
 
         var rate: Rate { self == .alidns ? .alidns : .request }
     }
 
-    /// Form of `Question`: array (Google), object (AliDNS's example).
+    /// Array (Google) or object (AliDNS's example).
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
@@ -55,9 +54,8 @@ struct DNSJSON: Vendor {
         var name: String
         /// 1 to 65535.
         var type: Int
-        /// CD flag, which is only echoed.
+        /// Only echoed.
         var checkingDisabled = false
-        /// As requested.
         var subnet: String?
         /// Address that the answer is for.
         var client: String
@@ -65,7 +63,7 @@ struct DNSJSON: Vendor {
         var isShort = false
         var contentType: String
 
-        /// Families of the record type; empty for types other than A, AAAA and ANY.
+        /// Empty for types other than A, AAAA and ANY.
         var families: [Family] {
             switch type {
             case 1: [.v4]
@@ -166,7 +164,6 @@ struct DNSJSON: Vendor {
         return question
     }
 
-    /// `1` and `true`, or `0`, `false` and absence.
     private static func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value?.lowercased() {
         case nil, "", "0", "false": return false
@@ -175,7 +172,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// True for a valid signature, false if none is sent or required.
+    /// False if no signature is sent or required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

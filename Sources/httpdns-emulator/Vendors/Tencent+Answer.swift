@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tencent {
-    /// Limit of a batch answer before encryption (379/54976).
+    /// Of a batch before encryption (379/54976).
     static let answerOctets = 8 * 1024
 
     /// Returns the answer before encryption.

@@ -3,7 +3,7 @@ import Foundation
 
 extension Tencent {
     struct Question: Sendable {
-        /// 1 to 8, in order, lower case without a final dot.
+        /// 1 to 8, lower case without a final dot.
         var keys: [String]
         var type: RecordType
         var saysTTL: Bool
@@ -26,7 +26,7 @@ extension Tencent {
         }
     }
 
-    /// Limit of a batch (379/54976).
+    /// 379/54976.
     static let batchNames = 8
 
     /// Except the account.
@@ -97,7 +97,6 @@ extension Tencent {
         return text
     }
 
-    /// Plain with a token.
     private func decrypted(_ text: String, _ channel: Channel) throws(Refusal) -> String {
         guard let (cipher, key) = key(channel) else { return text }
         do {
@@ -110,7 +109,6 @@ extension Tencent {
         }
     }
 
-    /// `1`, or `0` and absence.
     private func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value {
         case nil, "0": return false

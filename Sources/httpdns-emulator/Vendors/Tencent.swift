@@ -20,20 +20,17 @@ struct Tencent: Vendor {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// Behaviour that the documents leave open, or in which the SDKs differ.
+    /// Behaviour that the documents leave open.
     struct Manner: Sendable, Equatable {
-        /// Lines with the client's address.
         var clientLines = ClientLines.last
         var missingFamily = MissingFamily.zero
-        /// Status code for a wrong account; 200 for an empty answer.
+        /// For a wrong account; 200 for an empty answer.
         var refusal = 401
-        /// True if `dn` must have an `;expiry`, as for accounts with authentication.
+        /// `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
-        /// `dn` must not have an `;expiry`.
         var refusesExpiry = false
-        /// Service addresses of `/conf`; no default, because tests must not query the real vendor.
+        /// Of `/conf`; no default, because tests must not query the real vendor.
         var serviceAddresses: [String] = []
-        /// Validity of the service addresses.
         var serviceMinutes = 60
     }
 
@@ -50,7 +47,6 @@ struct Tencent: Vendor {
         case emptyTTL = "empty-ttl"
     }
 
-    /// Authentication and encryption.
     enum Channel: String, Sendable {
         case token, aes, des
     }
@@ -134,7 +130,7 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// Responds in the form of the channel; empty text is empty content.
+    /// Responds in the form of the channel.
     private func respond(
         _ text: String,
         over channel: Channel,

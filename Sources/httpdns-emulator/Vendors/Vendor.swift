@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Emulated vendor: matches and parses requests.
 protocol Vendor: Sendable {
-    /// Returns true for a request of this vendor; without a vendor, the status is 404.
+    /// True for a request of this vendor.
     func serves(_ request: Request) -> Bool
 
     /// Does not answer yet: faults depend on the names.
@@ -23,9 +22,9 @@ struct Call: Sendable {
     /// False for a request of service addresses.
     var isLookup: Bool
 
-    /// Billing of the call; nil if it is free.
+    /// Nil if the call is free.
     var charge: Charge?
 
-    /// Returns the response from a zone, with faults applied.
+    /// Responds from a zone, with faults applied.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

@@ -12,14 +12,13 @@ struct Volcengine: Vendor {
 
     static let batchNames = 10
 
-    /// TTL of an answer without addresses.
+    /// Of an answer without addresses.
     private static let emptySeconds = 60
 
-    /// Documented status codes of refused requests.
     enum Refusal: Int, Error, Sendable {
         /// Parameters, account or signature.
         case forbidden = 403
-        /// The method is not GET.
+        /// Not GET.
         case method = 405
     }
 

@@ -6,9 +6,7 @@ enum Family: String, Sendable {
     case v6 = "AAAA"
 }
 
-/// IP address with its text.
-///
-/// The vendors' documents print non-canonical addresses (RFC 5952).
+/// IP address with its text: the vendors print non-canonical ones (RFC 5952).
 struct Address: Sendable, Equatable {
     let text: String
 
@@ -33,7 +31,6 @@ struct Subnet: Sendable, Equatable {
     /// Any address of the range.
     let address: Address
 
-    /// 0 to 32, or 0 to 128.
     let length: Int
 
     init?(_ text: some StringProtocol) {

@@ -3,7 +3,7 @@
 extension Zone {
     /// The vendors' documented examples, and names for tests of clients.
     ///
-    /// The first three names are from Tencent's document 379/54976.
+    /// The first three are from Tencent's document 379/54976.
     static let demoText = """
         cloud.tencent.com   120 A    2.3.3.4
         cloud.tencent.com   120 A    2.3.3.5

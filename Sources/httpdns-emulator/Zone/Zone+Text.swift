@@ -2,7 +2,6 @@
 import Foundation
 
 enum ZoneError: Error, CustomStringConvertible {
-    /// Reason.
     case unreadable(String)
     case line(Int, String)
     /// Position of a wrong structure.
@@ -39,9 +38,8 @@ extension Zone {
         }
     }
 
-    /// Parses a JSON zone; every member except `ttl` is optional.
-    ///
-    /// `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`
+    /// `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`; only `ttl` is
+    /// required.
     init(json: Data) throws(ZoneError) {
         self.init()
         let entries: [String: Entry]

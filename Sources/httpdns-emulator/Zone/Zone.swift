@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Registered names of the account, and their addresses.
+/// Registered names of the account.
 struct Zone: Sendable {
     struct Record: Sendable, Equatable {
         var address: Address
@@ -10,10 +10,8 @@ struct Zone: Sendable {
         var subnet: Subnet?
     }
 
-    /// Addresses for one name, family and client.
     struct Answer: Sendable, Equatable {
         var addresses: [String] = []
-        /// Lowest TTL of the records.
         var ttl = 0
     }
 
@@ -26,7 +24,7 @@ struct Zone: Sendable {
         }
 
         var links: [Link] = []
-        /// Last name; nil for a loop or a too long chain.
+        /// Nil for a loop or a too long chain.
         var end: String?
     }
 
@@ -35,12 +33,11 @@ struct Zone: Sendable {
         var ttl: Int
     }
 
-    /// Records by lower-case name without final dot; empty for a name without addresses.
+    /// By lower-case name without final dot; empty for a name without addresses.
     ///
     /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
 
-    /// Each name is also in `records`.
     private var aliases: [String: Alias] = [:]
 
     /// Names above a registered name exist: no wildcard covers them (RFC 4592 §2.2.2).
@@ -91,9 +88,7 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// Follows all aliases; may be empty.
-    ///
-    /// The longest matching prefix wins, per family.
+    /// Follows all aliases; the longest matching prefix wins, per family.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
