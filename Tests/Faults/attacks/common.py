@@ -34,6 +34,7 @@ READY_SECONDS = 10
 CLIENTS = ("10.99.0.2", "10.99.0.3", "10.99.0.4")
 
 CLONE_NEWNET = 0x40000000
+IP_PKTINFO = 8
 
 
 class AttackError(Exception):
@@ -211,9 +212,13 @@ class EncryptedUpstream:
                 frames = stream.makefile("rb")
                 while head := frames.read(2):
                     query = frames.read(int.from_bytes(head, "big"))
-                    reply = None if self.is_silent else address_reply(query)
+                    reply = None if self.is_silent else self.reply(query)
                     if reply:
-                        stream.sendall(len(reply).to_bytes(2, "big") + reply)
+                        stream.sendall(framed(reply))
+
+    def reply(self, query):
+        """Returns the reply to a query, or None."""
+        return address_reply(query)
 
 
 class PlainUpstream:
@@ -336,34 +341,25 @@ def answer(message, records, is_truncated=False, ttl=60):
 
 
 @contextlib.contextmanager
-def upstream(rule):
-    """Runs an upstream over UDP and TCP in its own process; yields its port.
+def upstream(rule, context=None):
+    """Runs an upstream over UDP and TCP in its own process, with a TLS context over UDP and TLS; yields its port.
 
     `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply. More
-    than 25 records are sent over TCP.
+    than 25 records are sent over TCP. Health probes ask for the root: their label is empty, and their reply is too.
     """
     port = free_port()
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(BaseException):
-            asyncio.run(_serve(port, rule))
-        os._exit(0)
-    try:
+    with attacking(lambda: asyncio.run(_serve(port, rule, context))):
         yield port
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
-async def _serve(port, rule):
+async def _serve(port, rule, context):
     loop = asyncio.get_running_loop()
 
     def serve(message, send, limit):
-        # Health probes (queries for the root) are always answered.
-        verdict = rule(first_label(message)) if message[12] else (0, 0)
+        verdict = rule(first_label(message))
         if verdict is None:
             return
-        delay, records = verdict
+        delay, records = verdict if message[12] else (0, 0)
         is_cut = records > limit
         reply = answer(message, 0 if is_cut else records, is_cut)
         if is_cut or delay == 0:
@@ -392,22 +388,29 @@ async def _serve(port, rule):
     udp.setsockopt(socket.SOL_SOCKET, 33 if os.geteuid() == 0 else socket.SO_RCVBUF, 16 << 20)
     udp.bind(("127.0.0.1", port))
     await loop.create_datagram_endpoint(Datagrams, sock=udp)
-    server = await asyncio.start_server(stream, "127.0.0.1", port)
+    server = await asyncio.start_server(stream, "127.0.0.1", port, ssl=context)
     await server.serve_forever()
 
 
-def forwarding(server, port, limits=""):
-    """Returns settings that forward every name to the upstream at `port`; see `Server`."""
+def forwarding(server, upstream):
+    """Returns settings that forward every name to an upstream; see `Server`.
+
+    `upstream` is the port of a plain upstream, or an entry of `upstreams` (httpdnsd only). The caller can append
+    further entries.
+    """
     if server == "httpdnsd":
+        if isinstance(upstream, int):
+            upstream = f'{{name: upstream, url: "udp://127.0.0.1:{upstream}"}}'
         return f"""
 listen: ["127.0.0.1:{{port}}"]
 control: {{socket: {{directory}}/control.sock, mode: "0600"}}
-upstreams: [{{name: upstream, url: "udp://127.0.0.1:{port}"}}]
 hosts: {{files: []}}
 cache: {{snapshot: "off"}}
 accelerate: {{loopback: "off"}}
 rate-limit: "off"
 allow: [127.0.0.0/8, 10.99.0.0/24]
+upstreams:
+  - {upstream}
 """
     return f"""
 server:
@@ -426,10 +429,9 @@ server:
   incoming-num-tcp: 256
   num-queries-per-thread: 4096
   outgoing-range: 8192
-  {limits}
 forward-zone:
   name: "."
-  forward-addr: 127.0.0.1@{port}
+  forward-addr: 127.0.0.1@{upstream}
 remote-control:
   control-enable: no
 """
@@ -467,6 +469,25 @@ def victim(port, source, names, seconds):
                     if time.monotonic() <= asked.get(ident, 0) + 2:
                         failed.discard(ident)
     return len(failed)
+
+
+def send_names(port, pattern, rate, sources, target="127.0.0.1"):
+    """Sends queries for new names without end, `rate` a second, from the source addresses in turn; reads nothing.
+
+    `pattern` contains `{}` in the place of a number.
+    """
+    # struct in_pktinfo: the address in its second field becomes the source (ip(7)).
+    sources = [struct.pack("=i4s4x", 0, socket.inet_aton(source)) for source in sources]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        begin, number = time.monotonic(), 0
+        while True:
+            due = int((time.monotonic() - begin) * rate)
+            while number < due:
+                source = (socket.IPPROTO_IP, IP_PKTINFO, sources[number % len(sources)])
+                with contextlib.suppress(OSError):
+                    client.sendmsg([query(pattern.format(number), number & 0xFFFF)], [source], 0, (target, port))
+                number += 1
+            pause(0.002)
 
 
 @contextlib.contextmanager
