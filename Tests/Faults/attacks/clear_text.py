@@ -38,13 +38,15 @@ def settings(dot, plain):
 CONNECTIONS, QUERIES = 120, 200
 
 
-def overload(port, source):
-    """Pipelines a cached name on many TCP connections, reads all replies, and reconnects if cut off."""
-    queries = b"".join(common.framed(common.query("cached.example", ident)) for ident in range(QUERIES))
+CACHED = b"".join(common.framed(common.query("cached.example", ident)) for ident in range(QUERIES))
+
+
+def overload(port, source, connections=CONNECTIONS, queries=CACHED):
+    """Pipelines queries on many TCP connections, reads all replies, and reconnects if cut off."""
     unsent = {}
     while True:
         with contextlib.suppress(OSError):
-            while len(unsent) < CONNECTIONS:
+            while len(unsent) < connections:
                 client = common.connect(port, source)
                 client.setblocking(False)
                 unsent[client] = b""
