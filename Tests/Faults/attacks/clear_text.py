@@ -14,7 +14,7 @@ TITLE = "dead names of one client turn encryption off"
 PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
 PEERS = ()
 
-# Never set; paces the queries.
+# Never set; its timeout paces the queries.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -29,21 +29,24 @@ upstreams:
 
 
 def settings(dot, plain):
-    """DoT first, plain DNS last."""
+    """Returns the settings with DoT first and plain DNS last."""
     text = SETTINGS.replace("DOT", str(dot.port)).replace("PLAIN", str(plain.port))
     return text.replace("CERTIFICATE", dot.certificate)
 
 
+# Connections of each overloading client, and queries that it pipelines on each of them.
 CONNECTIONS, QUERIES = 120, 200
 
 
-def overload(port, source):
-    """Pipelines a cached name on many TCP connections, and reconnects if cut off."""
-    queries = b"".join(common.framed(common.query("cached.example", ident)) for ident in range(QUERIES))
+CACHED = b"".join(common.framed(common.query("cached.example", ident)) for ident in range(QUERIES))
+
+
+def overload(port, source, connections=CONNECTIONS, queries=CACHED):
+    """Pipelines queries on many TCP connections, reads all replies, and reconnects if cut off."""
     unsent = {}
     while True:
         with contextlib.suppress(OSError):
-            while len(unsent) < CONNECTIONS:
+            while len(unsent) < connections:
                 client = common.connect(port, source)
                 client.setblocking(False)
                 unsent[client] = b""
@@ -65,8 +68,10 @@ def overload(port, source):
 def in_the_clear(programs, server, burst, pause, seconds, sources=()):
     """Sends `burst` queries for dead names every `pause` seconds, and five queries for other names a second.
 
-    Clients at the addresses in `sources` overload the server meanwhile. Late answers are permitted: only a name in the
-    clear breaks the promise. Returns how many of the other names the plain upstream saw, and their number.
+    Clients at the addresses in `sources` overload the server meanwhile. It may then answer late, and the upstream
+    too, because they share the processors: only a name in the clear breaks the promise.
+
+    Returns how many of the other names the plain upstream saw, and their number.
     """
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             common.EncryptedUpstream(directory) as dot, common.PlainUpstream() as plain, \
@@ -99,7 +104,7 @@ def in_the_clear(programs, server, burst, pause, seconds, sources=()):
 
 
 def run(programs, server):
-    """Runs both rates, and the first with overload."""
+    """Returns the other names that the plain upstream saw under both rates, and under the first with overload."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
     loaded = in_the_clear(programs, server, 1, 0.1, 12, common.CLIENTS[:2])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shared parts of the attacks: a server under attack, its directory, and the command line.
 
-An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`, which returns the
-figure as text and whether the promise holds.
+An attack is a module of this directory with `TITLE`, `PROMISE`, `PEERS` and `run(programs, server)`,
+which returns the figure as text and whether the promise holds.
 """
 import argparse
 import asyncio
@@ -34,6 +34,7 @@ READY_SECONDS = 10
 CLIENTS = ("10.99.0.2", "10.99.0.3", "10.99.0.4")
 
 CLONE_NEWNET = 0x40000000
+IP_PKTINFO = 8
 
 
 class AttackError(Exception):
@@ -41,7 +42,7 @@ class AttackError(Exception):
 
 
 def isolate():
-    """Moves this process to a network namespace with loopback only, which has CLIENTS, too."""
+    """Moves this process to a network namespace with only a loopback device, which has CLIENTS, too."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise AttackError(f"unshare: {os.strerror(ctypes.get_errno())}: attacks need root")
@@ -51,6 +52,7 @@ def isolate():
 
 
 def free_port():
+    """Returns a port of 127.0.0.1 that is free for UDP and TCP."""
     for _ in range(50):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             datagrams.bind(("127.0.0.1", 0))
@@ -65,7 +67,8 @@ def free_port():
 class Server:
     """A running server and its temporary directory; use it as a context manager.
 
-    `settings` is the text of httpdnsd.yaml or unbound.conf, in which `{port}` and `{directory}` are replaced.
+    `settings` is the text of httpdnsd.yaml or unbound.conf. `{port}` and `{directory}` in it are replaced, other braces
+    are kept.
     """
 
     def __init__(self, programs, server, settings, environment=None, prefix=()):
@@ -104,7 +107,7 @@ class Server:
         return self
 
     def _prepare(self):
-        """Writes files that the settings name."""
+        """Writes the files that the settings name, before the server starts; subclasses add more."""
 
     def _wait(self):
         """Waits until the server answers over TCP."""
@@ -128,24 +131,28 @@ class Server:
         self._directory.cleanup()
 
     def log_text(self):
+        """Returns the server's log."""
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def is_alive(self):
+        """Returns whether the process is running."""
         return self.process.poll() is None
 
     def resident_mebibytes(self, peak=False):
+        """Returns the current or the peak resident memory of the process in MiB."""
         key = "VmHWM:" if peak else "VmRSS:"
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
 
     def processor_seconds(self):
+        """Returns the processor time that the process has used, in seconds."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def ask(self, *verb):
-        """Returns the JSON reply of a control verb."""
+        """Returns the JSON reply of a control verb (httpdnsd only)."""
         done = subprocess.run(
             [os.path.join(self.programs, "httpdnsctl"), "--socket", self.control, "--json", *verb],
             capture_output=True, text=True, check=False,
@@ -156,7 +163,7 @@ class Server:
 
 
 def certificate(directory):
-    """Returns the file of a certificate for dns.example, and a server's TLS context."""
+    """Creates a certificate for dns.example; returns its file and a TLS context of a server with it."""
     file, key = (os.path.join(directory, name) for name in ("certificate.pem", "key.pem"))
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
@@ -170,9 +177,9 @@ def certificate(directory):
 
 
 class EncryptedUpstream:
-    """A resolver over TLS that answers every name, except those below dead.example.
+    """A resolver over TLS that answers every name with an address, except names below dead.example.
 
-    While `is_silent` is set, it answers nothing. Use it as a context manager.
+    It never answers those; while `is_silent` is set, it answers nothing. Use it as a context manager.
     """
 
     def __init__(self, directory):
@@ -199,18 +206,23 @@ class EncryptedUpstream:
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
+        """Answers the queries of one connection."""
         with contextlib.suppress(OSError, dns.exception.DNSException):
             with self._context.wrap_socket(client, server_side=True) as stream:
                 frames = stream.makefile("rb")
                 while head := frames.read(2):
                     query = frames.read(int.from_bytes(head, "big"))
-                    reply = None if self.is_silent else address_reply(query)
+                    reply = None if self.is_silent else self.reply(query)
                     if reply:
-                        stream.sendall(len(reply).to_bytes(2, "big") + reply)
+                        stream.sendall(framed(reply))
+
+    def reply(self, query):
+        """Returns the reply to a query, or None."""
+        return address_reply(query)
 
 
 class PlainUpstream:
-    """A resolver over UDP that answers every name, and records the names in `names`."""
+    """A resolver over UDP that answers every name with an address, and records the names in `names`."""
 
     def __enter__(self):
         self.names = []
@@ -236,7 +248,7 @@ class PlainUpstream:
 
 
 def address_reply(query):
-    """Returns an address for each name and NODATA for other types, or None."""
+    """Returns a reply with an address for each name and NODATA for other types, or None."""
     message = dns.message.from_wire(query)
     question = message.question[0]
     if question.name.is_subdomain(dns.name.from_text("dead.example.")):
@@ -248,7 +260,7 @@ def address_reply(query):
 
 
 def ask_udp(port, name, seconds=5):
-    """Returns the RCODE, or None without a reply."""
+    """Queries the server at `port` for an address of `name`; returns the RCODE, or None without a reply."""
     query = dns.message.make_query(name, "A")
     try:
         return dns.query.udp(query, "127.0.0.1", seconds, port).rcode()
@@ -257,7 +269,7 @@ def ask_udp(port, name, seconds=5):
 
 
 def main(module):
-    """Runs one attack as a program; exits with 1 if the promise is broken."""
+    """Runs one attack as a program: `--bin DIR [--server NAME]`; exits with 1 if the promise is broken."""
     parser = argparse.ArgumentParser(description=module["__doc__"])
     parser.add_argument("--bin", default=".build/debug", help="directory of the programs")
     parser.add_argument("--server", default="httpdnsd", choices=("httpdnsd", *module["PEERS"]))
@@ -279,17 +291,19 @@ def pause(seconds):
 
 
 def query(name, ident=0, qtype=1):
-    """Returns a query with RD and without EDNS."""
+    """Returns a query in wire form, with RD and without EDNS."""
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".") if label)
     header = struct.pack(">HHHHHH", ident, 0x0100, 1, 0, 0, 0)
     return header + labels + b"\0" + struct.pack(">HH", qtype, 1)
 
 
 def framed(message):
+    """Returns a message with its TCP length prefix."""
     return struct.pack(">H", len(message)) + message
 
 
 def replies(stream):
+    """Yields the messages of a TCP connection up to its end."""
     octets = b""
     while True:
         while len(octets) >= 2 and len(octets) >= 2 + int.from_bytes(octets[:2], "big"):
@@ -303,10 +317,12 @@ def replies(stream):
 
 
 def first_label(message):
+    """Returns the first label of the question, in lower case."""
     return message[13:13 + message[12]].decode("ascii", "replace").lower()
 
 
 def question_end(message):
+    """Returns the offset after the question of a message."""
     place = 12
     while message[place]:
         place += message[place] + 1
@@ -314,7 +330,7 @@ def question_end(message):
 
 
 def answer(message, records, is_truncated=False, ttl=60):
-    """Returns a reply with this number of A records."""
+    """Returns the reply to a query with this number of A records."""
     end = question_end(message)
     flags = 0x8380 if is_truncated else 0x8180
     header = message[:2] + struct.pack(">HHHHH", flags, 1, records, 0, 0)
@@ -325,34 +341,25 @@ def answer(message, records, is_truncated=False, ttl=60):
 
 
 @contextlib.contextmanager
-def upstream(rule):
-    """Runs an upstream over UDP and TCP in its own process; yields its port.
+def upstream(rule, context=None):
+    """Runs an upstream over UDP and TCP in its own process, with a TLS context over UDP and TLS; yields its port.
 
     `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply. More
-    than 25 records are sent over TCP.
+    than 25 records are sent over TCP. Health probes ask for the root: their label is empty, and their reply is too.
     """
     port = free_port()
-    child = os.fork()
-    if child == 0:
-        with contextlib.suppress(BaseException):
-            asyncio.run(_serve(port, rule))
-        os._exit(0)
-    try:
+    with attacking(lambda: asyncio.run(_serve(port, rule, context))):
         yield port
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
-async def _serve(port, rule):
+async def _serve(port, rule, context):
     loop = asyncio.get_running_loop()
 
     def serve(message, send, limit):
-        # Health probes are always answered.
-        verdict = rule(first_label(message)) if message[12] else (0, 0)
+        verdict = rule(first_label(message))
         if verdict is None:
             return
-        delay, records = verdict
+        delay, records = verdict if message[12] else (0, 0)
         is_cut = records > limit
         reply = answer(message, 0 if is_cut else records, is_cut)
         if is_cut or delay == 0:
@@ -361,6 +368,8 @@ async def _serve(port, rule):
             loop.call_later(delay, send, reply)
 
     class Datagrams(asyncio.DatagramProtocol):
+        """Queries over UDP."""
+
         def connection_made(self, transport):
             self.transport = transport
 
@@ -375,26 +384,33 @@ async def _serve(port, rule):
                 serve(message, lambda reply: writer.write(framed(reply)), 4095)
 
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # SO_RCVBUFFORCE: bursts must not be lost.
+    # SO_RCVBUFFORCE: bursts must not be lost here.
     udp.setsockopt(socket.SOL_SOCKET, 33 if os.geteuid() == 0 else socket.SO_RCVBUF, 16 << 20)
     udp.bind(("127.0.0.1", port))
     await loop.create_datagram_endpoint(Datagrams, sock=udp)
-    server = await asyncio.start_server(stream, "127.0.0.1", port)
+    server = await asyncio.start_server(stream, "127.0.0.1", port, ssl=context)
     await server.serve_forever()
 
 
-def forwarding(server, port, limits=""):
-    """Forwards every name to the upstream at `port`; see `Server`."""
+def forwarding(server, upstream):
+    """Returns settings that forward every name to an upstream; see `Server`.
+
+    `upstream` is the port of a plain upstream, or an entry of `upstreams` (httpdnsd only). The caller can append
+    further entries.
+    """
     if server == "httpdnsd":
+        if isinstance(upstream, int):
+            upstream = f'{{name: upstream, url: "udp://127.0.0.1:{upstream}"}}'
         return f"""
 listen: ["127.0.0.1:{{port}}"]
 control: {{socket: {{directory}}/control.sock, mode: "0600"}}
-upstreams: [{{name: upstream, url: "udp://127.0.0.1:{port}"}}]
 hosts: {{files: []}}
 cache: {{snapshot: "off"}}
 accelerate: {{loopback: "off"}}
 rate-limit: "off"
 allow: [127.0.0.0/8, 10.99.0.0/24]
+upstreams:
+  - {upstream}
 """
     return f"""
 server:
@@ -413,21 +429,24 @@ server:
   incoming-num-tcp: 256
   num-queries-per-thread: 4096
   outgoing-range: 8192
-  {limits}
 forward-zone:
   name: "."
-  forward-addr: 127.0.0.1@{port}
+  forward-addr: 127.0.0.1@{upstream}
 remote-control:
   control-enable: no
 """
 
 
 def connect(port, source):
+    """Returns a TCP connection to the server from the local address `source`."""
     return socket.create_connection(("127.0.0.1", port), 5, source_address=(source, 0))
 
 
-def victim(port, source, names, seconds):
-    """Sends queries for `names` evenly over `seconds`; returns the number without an address within 2 s."""
+def victim(port, source, names, seconds, within=2):
+    """Sends queries for `names` evenly over `seconds` over UDP; returns the number of unanswered ones.
+
+    An answer is NOERROR with an address, `within` seconds after the query.
+    """
     asked = {}
     failed = set(range(len(names)))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
@@ -435,7 +454,7 @@ def victim(port, source, names, seconds):
         client.connect(("127.0.0.1", port))
         begin = time.monotonic()
         number = 0
-        while time.monotonic() < begin + seconds + 2 and failed:
+        while time.monotonic() < begin + seconds + within and failed:
             now = time.monotonic()
             while number < len(names) and now >= begin + seconds * number / len(names):
                 with contextlib.suppress(OSError):
@@ -447,9 +466,30 @@ def victim(port, source, names, seconds):
                 reply = client.recv(4096)
                 ident = int.from_bytes(reply[:2], "big")
                 if reply[3] & 15 == 0 and int.from_bytes(reply[6:8], "big") > 0:
-                    if time.monotonic() <= asked.get(ident, 0) + 2:
+                    if time.monotonic() <= asked.get(ident, 0) + within:
                         failed.discard(ident)
     return len(failed)
+
+
+def send_names(port, pattern, rate, sources, target="127.0.0.1"):
+    """Sends queries for new names without end, `rate` a second, from the source addresses in turn; reads nothing.
+
+    `pattern` contains `{}` in the place of a number.
+    """
+    # struct in_pktinfo: the address in its second field becomes the source (ip(7)).
+    sources = [struct.pack("=i4s4x", 0, socket.inet_aton(source)) for source in sources]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        begin, number = time.monotonic(), 0
+        while True:
+            due = int((time.monotonic() - begin) * rate)
+            # A sender that was not scheduled for some time does not catch up in one burst.
+            number = max(number, due - 2000)
+            while number < due:
+                source = (socket.IPPROTO_IP, IP_PKTINFO, sources[number % len(sources)])
+                with contextlib.suppress(OSError):
+                    client.sendmsg([query(pattern.format(number), number & 0xFFFF)], [source], 0, (target, port))
+                number += 1
+            pause(0.002)
 
 
 @contextlib.contextmanager

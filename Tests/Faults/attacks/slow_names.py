@@ -7,6 +7,7 @@ import tempfile
 import common
 import dns.exception
 import dns.message
+import servers
 
 TITLE = "slow names keep an encrypted upstream of few places busy"
 PROMISE = "no other name is asked in the clear"
@@ -33,14 +34,8 @@ class InOrder(common.EncryptedUpstream):
 
     scheme, path = "tls", ""
 
-    def _serve(self, client):
-        with contextlib.suppress(OSError, dns.exception.DNSException):
-            with self._context.wrap_socket(client, server_side=True) as stream:
-                frames = stream.makefile("rb")
-                while head := frames.read(2):
-                    stream.sendall(common.framed(
-                        reply_in_time(frames.read(int.from_bytes(head, "big")))
-                    ))
+    def reply(self, query):
+        return reply_in_time(query)
 
 
 class OneAtATime(common.EncryptedUpstream):
@@ -51,16 +46,8 @@ class OneAtATime(common.EncryptedUpstream):
     def _serve(self, client):
         with contextlib.suppress(OSError, dns.exception.DNSException):
             with self._context.wrap_socket(client, server_side=True) as stream:
-                lines = stream.makefile("rb")
-                while lines.readline():
-                    length = 0
-                    while (line := lines.readline().strip().lower()) != b"":
-                        if line.startswith(b"content-length:"):
-                            length = int(line.split(b":")[1])
-                    body = reply_in_time(lines.read(length))
-                    head = ("HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\n"
-                            f"Content-Length: {len(body)}\r\n\r\n")
-                    stream.sendall(head.encode() + body)
+                for query in servers.http1(stream):
+                    stream.sendall(servers.http1_reply(reply_in_time(query)))
 
 
 def in_the_clear(programs, server, kind):

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An upstream drops queries above 500 a second, and one client asks for 1,000 new names a second."""
+import contextlib
+import tempfile
+import time
+
+import common
+import servers
+
+TITLE = "one client asks 1,000 new names a second at an upstream that drops queries above 500"
+PROMISE = "after 6 s, at most 20 % of another client's names fail; none is asked in the clear"
+PEERS = ("unbound",)
+RATE, LIMIT, WARM_UP, NAMES, SECONDS = 1000, 500, 6, 100, 10
+
+
+def limited():
+    """Returns a rule for `common.upstream` that answers `LIMIT` queries a second, measured over 0.1 s."""
+    period, count = 0, 0
+
+    def rule(label):
+        nonlocal period, count
+        now = int(time.monotonic() * 10)
+        period, count = now, count + 1 if now == period else 1
+        return (0, 1) if count <= LIMIT / 10 else None
+
+    return rule
+
+
+def failures(victim):
+    """Returns how many names of another client fail after `WARM_UP` seconds of the attack.
+
+    In this time the daemon counts the first losses, each after 2 s, and halves the client's limit once per second.
+    """
+    with common.attacking(lambda: common.send_names(victim.port, "new{}.example", RATE, common.CLIENTS[:1])):
+        common.pause(WARM_UP)
+        names = [f"other{number}.example" for number in range(NAMES)]
+        return common.victim(victim.port, common.CLIENTS[1], names, SECONDS)
+
+
+def run(programs, server):
+    """Measures a plain upstream and, of httpdnsd, an upstream over TLS before a plain one."""
+    with common.upstream(limited()) as plain, \
+            common.Server(programs, server, common.forwarding(server, plain)) as victim:
+        failed = failures(victim)
+    figure, holds = f"{failed} of {NAMES} names failed over UDP", failed <= NAMES / 5
+    if server != "httpdnsd":
+        return figure, holds
+    with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
+        file, context = common.certificate(directory)
+        port = stack.enter_context(common.upstream(limited(), context))
+        plain = stack.enter_context(common.PlainUpstream())
+        text = common.forwarding(server, servers.entry("dot", "tls", port, file))
+        text += f'  - {{name: isp, url: "udp://127.0.0.1:{plain.port}"}}\n'
+        failed = failures(stack.enter_context(common.Server(programs, server, text)))
+        clear = sum(name.startswith("other") for name in set(plain.names))
+    figure += f", {failed} over TLS, {clear} in the clear"
+    return figure, holds and failed <= NAMES / 5 and clear == 0
+
+
+if __name__ == "__main__":
+    common.main(globals())
