@@ -104,7 +104,7 @@ struct WireNameTests {
             + #""process":{"cpu-seconds":1.25,"descriptors":24,"rss-octets":20971520,"#
             + #""threads":4},"queries":{"by-rcode":{"noerror":950,"nxdomain":50},"#
             + #""by-source":{"cache":900,"upstream":40,"vendor":60},"#
-            + #""by-transport":{"tcp":1,"udp":999},"total":1000},"#
+            + #""by-transport":{"tcp":1,"udp":999},"early-fallback":0,"total":1000},"#
             + #""refresh":{"done":11,"failed":1,"held":3,"over-budget":4,"started":12},"#
             + #""since-seconds":60,"#
             + #""upstreams":[{"connections-opened":3,"connections-reused":4,"#

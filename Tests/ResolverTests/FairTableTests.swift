@@ -15,8 +15,8 @@ struct FairTableTests {
         grace: .seconds(1)
     )
 
-    private static func client(_ number: UInt32) -> ClientNetwork {
-        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
+    private static func client(_ number: UInt32, isProven: Bool = true) -> ClientNetwork {
+        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: isProven)
     }
 
     @ServiceLoop
@@ -34,7 +34,7 @@ struct FairTableTests {
             work: FairTableTests.limits,
             waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1)),
             limit: .seconds(3_600),
-            isFailure: { $0 == "failure" }
+            judge: { $0 == "failure" ? .lost : .answered }
         )
 
         private final class Never: Cancellable {
@@ -44,11 +44,17 @@ struct FairTableTests {
         var count: Int { table.count }
 
         /// `label` keys the outcome.
-        func ask(_ key: String, by client: UInt32, as label: String? = nil) {
+        func ask(
+            _ key: String,
+            by client: UInt32,
+            isProven: Bool = true,
+            as label: String? = nil
+        ) {
             now += .milliseconds(1)
             let end = now + .seconds(60)
             let label = label ?? key
-            table.join(key, for: FairTableTests.client(client), now: now, until: end) { outcome in
+            let client = FairTableTests.client(client, isProven: isProven)
+            table.join(key, for: client, now: now, until: end) { outcome in
                 self.outcomes[label] =
                     switch outcome {
                     case .value(let value, _): value
@@ -116,15 +122,24 @@ struct FairTableTests {
         #expect(questions.count == 6)
     }
 
-    @Test
+    /// Makes client 1 lose two of six queries, in two seconds.
     @ServiceLoop
-    func `the limit of a client with more than its share shrinks while its queries are lost`() {
-        let questions = Questions()
+    private static func loseQueries(_ questions: Questions) {
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
         for number in 1...2 {
             questions.advance(by: .seconds(1))
             questions.end("a\(number)", "failure")
         }
+    }
+
+    @Test
+    @ServiceLoop
+    func `the limit of a client shrinks while its queries and those of another client are lost`() {
+        let questions = Questions()
+        questions.ask("b", by: 2)
+        questions.advance(by: .seconds(1))
+        questions.end("b", "failure")
+        Self.loseQueries(questions)
         // Three places instead of six: each new query replaces an old one, which is lost, too.
         for number in 7...10 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes["a6"] == "evicted")
@@ -139,15 +154,62 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
+    func `lost queries do not limit a client while no other client loses any`() {
+        let questions = Questions()
+        Self.loseQueries(questions)
+        for number in 7...8 { questions.ask("a\(number)", by: 1) }
+        #expect(questions.count == 6)
+        #expect(questions.outcomes["a3"] == nil)
+    }
+
+    @Test
+    @ServiceLoop
     func `lost queries do not limit a client within its share`() {
         let questions = Questions()
         for round in 1...4 {
-            for number in 1...3 { questions.ask("a\(round).\(number)", by: 1) }
+            for client in 1...2 {
+                for number in 1...3 {
+                    questions.ask("\(client).\(round).\(number)", by: UInt32(client))
+                }
+            }
             questions.advance(by: .seconds(2))
-            for number in 1...3 { questions.end("a\(round).\(number)", "failure") }
+            for client in 1...2 {
+                for number in 1...3 { questions.end("\(client).\(round).\(number)", "failure") }
+            }
         }
         for number in 1...6 { questions.ask("b\(number)", by: 1) }
         #expect(!questions.outcomes.values.contains("refused"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client at its limit replaces queries only after twice the usual time of an answer`() {
+        let questions = Questions()
+        for number in 1...40 {
+            questions.ask("slow\(number)", by: 1)
+            questions.advance(by: .milliseconds(1_200))
+            questions.end("slow\(number)", "answer")
+        }
+        for number in 1...6 { questions.ask("a\(number)", by: 1) }
+        questions.advance(by: .seconds(2))
+        questions.ask("a7", by: 1)
+        #expect(questions.outcomes["a7"] == "refused")
+        questions.advance(by: .milliseconds(400))
+        questions.ask("a8", by: 1)
+        #expect(questions.outcomes["a1"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries without a verified address do not evict others from less than half of the table`()
+    {
+        let questions = Questions()
+        for number in 1...2 { questions.ask("local\(number)", by: UInt32(number)) }
+        for number in 1...20 {
+            questions.ask("f\(number)", by: UInt32(30 + number), isProven: false)
+        }
+        #expect(questions.count == 8)
+        #expect(questions.outcomes["local1"] == nil && questions.outcomes["f1"] == "evicted")
     }
 
     @Test
@@ -230,7 +292,7 @@ struct FairTableTests {
             work: ResolverLimits.inFlight,
             waiting: ResolverLimits.waiting,
             limit: .seconds(5),
-            isFailure: { _ in false }
+            judge: { _ in .answered }
         )
         var (outcomes, cancelled) = ([String](), false)
         var end: (@ServiceLoop (String) -> Void)?
@@ -289,7 +351,7 @@ struct FairTableTests {
             work: ResolverLimits.inFlight,
             waiting: ResolverLimits.waiting,
             limit: .seconds(3_600),
-            isFailure: { $0 == "failure" }
+            judge: { $0 == "failure" ? .lost : .answered }
         )
         var end: (@ServiceLoop (String) -> Void)?
         let turns = LoopTurns()

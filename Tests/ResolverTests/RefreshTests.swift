@@ -61,7 +61,8 @@ struct RefreshTests {
         }
         await harness.world.advance(by: .milliseconds(100))
         harness.resolver.prefetcher.refresh(
-            Query(question: Question(name: "www.example.com", type: .a))
+            Query(question: Question(name: "www.example.com", type: .a)),
+            for: nil
         )
         await harness.world.advance(by: .seconds(1))
         #expect(harness.askedAt == ["tencent 1 at 0 s", "tencent 1 at 50 s"])
@@ -104,7 +105,8 @@ struct RefreshTests {
             await harness.world.advance(by: .seconds(1))
         }
         harness.resolver.prefetcher.refresh(
-            Query(question: Question(name: "www.example.com", type: .a))
+            Query(question: Question(name: "www.example.com", type: .a)),
+            for: nil
         )
         await harness.world.advance(by: .seconds(5))
         #expect(harness.asked.count == 1)

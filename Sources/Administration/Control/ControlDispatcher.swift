@@ -159,7 +159,13 @@ package struct ControlDispatcher: Sendable {
             let request = try call.arguments(as: ExplainRequest.self)
             let isLive = request.live ?? false
             if isLive { try allowChange(call, by: peer) }
-            return try await Self.message(try await handler.explain(request, isLive: isLive))
+            if isLive {
+                return try await Self.message(try await handler.explain(request, isLive: true))
+            }
+            let reply = try await queue.run(for: peer.uid) {
+                try await handler.explain(request, isLive: false)
+            }
+            return try await Self.message(reply)
         case .resolve:
             let request = try call.arguments(as: ResolveRequest.self)
             let isStream = call.more && !call.oneway

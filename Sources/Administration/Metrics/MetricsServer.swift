@@ -6,12 +6,8 @@ internal import Net
 /// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
 /// A client uses at most the memory of one request head and one reply. Deadlines end slow
-<<<<<<< HEAD
 /// connections. With too many clients, the oldest connection without a complete request is closed,
 /// so that connections that send nothing do not end a scrape.
-=======
-/// connections. With too many clients, the oldest connection is closed.
->>>>>>> p3
 @ServiceLoop
 final class MetricsServer {
     struct Limits: Sendable {

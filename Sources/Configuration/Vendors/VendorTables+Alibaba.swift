@@ -79,7 +79,10 @@ extension AlibabaSettings: VendorAccount {
 
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
         guard schedule == true else { return nil }
-        return VendorClient.AddressSource(servers: servers, refresh: Alibaba.scheduleRefresh)
+        return VendorClient.AddressSource(
+            servers: servers,
+            refresh: Alibaba.scheduleRefresh(usesTLS: usesTLS)
+        )
     }
 }
 
@@ -136,7 +139,10 @@ extension AlibabaSettings {
         ),
         VendorSettings.scheme(
             \.alibaba.scheme,
-            "Plain http is only safe with `encryption: gcm`."
+            """
+            Plain http requires `encryption: gcm`. Even then, an attacker on the path can replay an \
+            older reply for the same name.
+            """
         ),
         .option(
             "tls-name",

@@ -8,7 +8,7 @@ extension Daemon {
         _ own: OwnQuery
     ) throws(StartError) -> MissQueue {
         do throws(SocketError) {
-            return try MissQueue(refresh: { handler.refresh($0) }) { miss in
+            return try MissQueue(refresh: { handler.refresh($0.query, for: $0.client) }) { miss in
                 if let reply = own.reply(to: miss.datagram.octets) {
                     miss.listener.reply(reply, to: miss.datagram)
                 } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
-internal import DNSWire
+package import DNSWire
 package import Net
 package import Resolver
 
@@ -131,7 +131,12 @@ package final class QueryHandler {
         }
     }
 
-    package func refresh(_ query: Query) { resolver.prefetcher.refresh(query) }
+    /// Refreshes a cached answer that a client was given.
+    ///
+    /// - Parameter client: the client, to which vendor calls are charged.
+    package func refresh(_ query: Query, for client: ClientNetwork) {
+        resolver.prefetcher.refresh(query, for: client)
+    }
 
     func noteHits(_ hits: UInt64, since arrival: Instant) {
         counters.hitLatency.note(clocks.now() - arrival, times: hits)
@@ -198,7 +203,7 @@ package final class QueryHandler {
             until: end
         )
         if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
-            refresh(query)
+            refresh(query, for: clientContext.network(isProven: false))
         }
         return Array(scratch[..<hit.length])
     }

@@ -231,7 +231,9 @@ final class TCPSession {
             hits += outcome.hits
             if outcome.hits > 0 { malformed = 0 }
             for slot in outcome.refreshes {
-                if let query = messages.query(slot) { handler.refresh(query) }
+                if let query = messages.query(slot) {
+                    handler.refresh(query, for: clientContext.network(isProven: true))
+                }
             }
             for slot in outcome.leftOver {
                 let message = messages.message(slot)

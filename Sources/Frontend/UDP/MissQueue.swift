@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
+package import DNSWire
 internal import Locks
 package import Net
 package import Resolver
@@ -11,6 +11,12 @@ package struct Miss: Sendable {
     package let listener: DatagramListener
     package let clientContext: ClientContext
     package let arrival: Instant
+}
+
+/// Refresh of a cached answer, and the client that was given this answer.
+package struct Refresh: Sendable {
+    package let query: Query
+    package let client: ClientNetwork
 }
 
 /// Queue of misses and refreshes from the workers to the service loop.
@@ -25,7 +31,7 @@ package final class MissQueue: Sendable {
     private let wakeup: LoopWakeup
 
     /// Called on the service loop for each refresh and each miss.
-    private let (refresh, handler): (@ServiceLoop (Query) -> Void, @ServiceLoop (Miss) -> Void)
+    private let (refresh, handler): (@ServiceLoop (Refresh) -> Void, @ServiceLoop (Miss) -> Void)
 
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
@@ -38,14 +44,14 @@ package final class MissQueue: Sendable {
         /// Health check queries, which a flood must not delay.
         var own: [Miss] = []
 
-        var refreshes: ArraySlice<Query> = []
+        var refreshes: ArraySlice<Refresh> = []
 
         var isEmpty: Bool {
             misses.count == 0 && local.count == 0 && own.isEmpty && refreshes.isEmpty
         }
 
         /// Removes the next refreshes.
-        mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Query> {
+        mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Refresh> {
             let next = refreshes.prefix(limit)
             refreshes.removeFirst(next.count)
             if refreshes.isEmpty { refreshes = [] }
@@ -121,7 +127,7 @@ package final class MissQueue: Sendable {
 
     @ServiceLoop
     package init(
-        refresh: @escaping @ServiceLoop (Query) -> Void,
+        refresh: @escaping @ServiceLoop (Refresh) -> Void,
         _ handler: @escaping @ServiceLoop (Miss) -> Void
     ) throws(SocketError) {
         let box = WeakQueue()
@@ -145,7 +151,7 @@ package final class MissQueue: Sendable {
         let (misses, refreshes) = waiting.withLock { waiting in
             (waiting.next(Self.row), waiting.nextRefreshes(Self.row))
         }
-        for query in refreshes { refresh(query) }
+        for each in refreshes { refresh(each) }
         for miss in misses { handler(miss) }
         return waiting.withLock { !$0.isEmpty }
     }
@@ -165,10 +171,10 @@ package final class MissQueue: Sendable {
     }
 
     /// Queues a refresh, or drops it if the queue is full; thread-safe, does not block.
-    func take(refresh query: Query) {
+    func take(refresh query: Query, of client: ClientNetwork) {
         waiting.withLock { waiting in
             guard waiting.refreshes.count < Self.refreshLimit else { return }
-            waiting.refreshes.append(query)
+            waiting.refreshes.append(Refresh(query: query, client: client))
         }
         wakeup.ring()
     }

@@ -246,7 +246,9 @@ package final class UDPWorker: Sendable {
                 answeredIn: batch.copy(slot).octets,
                 dnssecOK: queries.wantsDNSSEC(slot)
             )
-            if let query { queue.take(refresh: query) }
+            guard let query else { continue }
+            let address = batch.withClientAddress(slot) { IPAddress($0) }
+            queue.take(refresh: query, of: ClientNetwork(of: address, isProven: address.isLoopback))
         }
     }
 }

@@ -5,7 +5,15 @@ package import Net
 /// Scheduling service `ss` (page 111585): returns the servers near the client.
 extension Alibaba: AddressScheduling {
     /// Documented maximum use of a server list.
-    package static let scheduleRefresh = Duration.seconds(8 * 3_600)
+    private static let scheduleRefresh = Duration.seconds(8 * 3_600)
+
+    /// Maximum use of a server list that was received without TLS, so that a forged list does not
+    /// outlast an attacker on the path for long.
+    private static let unauthenticatedRefresh = Duration.seconds(600)
+
+    package static func scheduleRefresh(usesTLS: Bool) -> Duration {
+        usesTLS ? scheduleRefresh : unauthenticatedRefresh
+    }
 
     /// Returns the request `GET /{account}/ss`.
     ///

@@ -247,6 +247,11 @@ extension EndpointPool {
         if returnAt != nil { returnAt = now }
     }
 
+    /// Permits calls of servers that have limited the rate.
+    package mutating func resume() {
+        for index in endpoints.indices { endpoints[index].breaker.reset() }
+    }
+
     /// Replaces the scheduled servers; the configured ones stay as fallback.
     ///
     /// The current server stays current if the new list has it; otherwise the first server becomes

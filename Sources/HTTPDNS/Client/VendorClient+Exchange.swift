@@ -264,6 +264,7 @@ extension VendorClient {
                 now: clocks.wallSeconds() &+ offset,
                 entropy: entropy
             )
+            request.provider = "vendor \(name)"
             request.certificateFile = settings.certificateFile
             request.version = settings.version
             request.proxy = settings.proxy

@@ -28,7 +28,9 @@ extension VendorClient {
         _ completion: @escaping Completion
     ) {
         let now = clocks.now()
-        if cancellation?.client != nil { demand.note(name, families, now: now) }
+        if let cancellation, cancellation.client != nil, cancellation.isAwaited {
+            demand.note(name, families, now: now)
+        }
         let question = question(name, families, choice, parameters, now: now)
         let lookUp = PendingLookup(question, start: now, deadline: deadline, completion)
         counters.calls += 1

@@ -26,9 +26,10 @@ extension VendorClient {
         gate.isPausedByOperator = true
     }
 
-    /// Permits calls again, also after a refusal of the account.
+    /// Permits calls again, also after a refusal of the account or a limit of the rate.
     package func resume() {
         gate.resume()
+        pool.resume()
         silence.reset()
         dropTrial(clocks.now())
     }

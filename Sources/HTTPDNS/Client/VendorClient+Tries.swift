@@ -90,7 +90,11 @@ extension VendorClient {
             observer?(.failed(server, error, next: move?.server))
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
-        let outcome = error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
+        var outcome = error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
+        if case .limited(let pause?) = outcome, !facts.usesTLS {
+            let longest = VendorLimits.maximumUnauthenticatedRetryAfter
+            outcome = .limited(retryAfter: min(pause, longest))
+        }
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         switch error {
         case _ where error.isTimeout:

@@ -52,6 +52,9 @@ package enum VendorLimits {
     /// Seconds; a longer `Retry-After` is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 
+    /// The same for a reply without TLS, which anybody on the path can forge.
+    static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
+
     /// Seconds until a signature expires, as in the SDKs of Tencent and Alibaba.
     package static let requestLifetime: Int64 = 600
 

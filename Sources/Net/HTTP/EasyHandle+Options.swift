@@ -152,7 +152,7 @@ extension EasyHandle {
         // Otherwise one read processes key updates as long as they arrive.
         unsafe SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         // The meter ignores handshakes, so another one must not start.
-        unsafe TLSClient.disableRenegotiation(in: context)
+        unsafe TLSClient.limitHandshakes(in: context)
         // libcurl reads HTTP/2 frames that belong to no reply in one call, as long as they arrive.
         // So this callback ends the connection.
         // SAFETY: the connection's pool retains the meter until the connection is freed.

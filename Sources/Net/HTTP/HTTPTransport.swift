@@ -41,7 +41,7 @@ package struct HTTPRequest: Sendable, Hashable {
     /// Address to connect to, independent of the URL's host.
     package var server: SocketAddress
 
-    /// Upstream or vendor, which has its own connections and share of memory.
+    /// Upstream or vendor, which has its own connections, processor time and share of memory.
     package var provider = ""
 
     /// Body of a POST; nil for a GET.

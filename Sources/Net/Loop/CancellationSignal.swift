@@ -16,9 +16,13 @@ package final class CancellationSignal {
     /// Client to which limits charge the work; nil for the daemon.
     package let client: (any Hashable & Sendable)?
 
+    /// True if the client waits for the result; false for a refresh that the client has caused.
+    package let isAwaited: Bool
+
     /// Creates a signal that is not cancelled.
-    package init(client: (any Hashable & Sendable)? = nil) {
+    package init(client: (any Hashable & Sendable)? = nil, isAwaited: Bool = true) {
         self.client = client
+        self.isAwaited = isAwaited
     }
 
     /// Registers an action for cancellation; runs it immediately if the work is cancelled.

@@ -15,8 +15,18 @@ struct AddressFilter {
 
     var suppressesAAAA: Bool
 
-    /// Returns the source of the hints for `target`.
-    var hints: (_ target: Name) -> Hints
+    /// Returns the source of the hints for `target`; called once per target.
+    private let hints: (_ target: Name) -> Hints
+    private var hintsByTarget: [Name: Hints] = [:]
+
+    /// Service bindings so far.
+    private var bindings = 0
+
+    /// Maximum number of service bindings, and of inserted hints per family.
+    ///
+    /// A reply of 64 KiB has up to 2,700 bindings, each of which gets its own copy of the hints.
+    private static let mostBindings = 64
+    fileprivate static let mostHints = 16
 
     private(set) var records: [Record] = []
 
@@ -71,8 +81,14 @@ struct AddressFilter {
             return
         }
         var shaped = binding
+        bindings += 1
+        guard bindings <= Self.mostBindings else {
+            hasChanged = true
+            return
+        }
         let target = binding.target.isRoot ? record.name : binding.target
-        let hints = hints(target)
+        let hints = hintsByTarget[target] ?? hints(target)
+        hintsByTarget[target] = hints
         for key in [ServiceKey.ipv4Hint, .ipv6Hint] where binding.value(of: key) != nil {
             switch hints {
             case .theirs where key == .ipv6Hint && suppressesAAAA:
@@ -123,14 +139,17 @@ extension ServiceBinding {
     /// Replaces the hint of one family by the matching `addresses`, or removes it if there are
     /// none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
+        let most = AddressFilter.mostHints
         if key == .ipv4Hint {
-            setIPv4Hint(
-                addresses.compactMap { if case .v4(let address) = $0 { address } else { nil } }
-            )
+            let all = addresses.compactMap {
+                if case .v4(let address) = $0 { address } else { nil }
+            }
+            setIPv4Hint(Array(all.prefix(most)))
         } else {
-            setIPv6Hint(
-                addresses.compactMap { if case .v6(let address) = $0 { address } else { nil } }
-            )
+            let all = addresses.compactMap {
+                if case .v6(let address) = $0 { address } else { nil }
+            }
+            setIPv6Hint(Array(all.prefix(most)))
         }
     }
 }

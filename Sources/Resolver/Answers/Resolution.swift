@@ -29,6 +29,9 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client has reached its limit.
     package private(set) var isRefused = false
 
+    /// True if the servers that were asked have not answered in time.
+    var isUnanswered = false
+
     /// Creates an answer with these records; TTLs are sent unchanged.
     init(
         _ question: Question,

@@ -68,12 +68,12 @@ package struct FairLimits: Sendable {
 ///
 /// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
 /// if this client has more than `FairLimits.share` entries.  If no client has more, the new entry
-/// evicts the oldest entry of all clients.  In a flood from forged addresses, an entry therefore
-/// survives for the time that the flood needs to fill the table.  unbound calls such a table the
-/// jostle list.
+/// evicts the oldest entry of clients without a verified address, if these have more than half of
+/// the table, and else that of the other clients.  A flood from forged addresses therefore evicts
+/// no work of this machine.  unbound calls such a table the jostle list.
 ///
 /// A new entry of the client with the most entries evicts an older entry of the same client.  If
-/// the oldest entry of that client is younger than `FairLimits.grace`, the new entry is refused.
+/// the oldest entry of that client is younger than `LossWindow.grace`, the new entry is refused.
 /// This bounds the rate of new work.
 ///
 /// The limit of a client shrinks while much of its work is lost (``LossWindow``).
@@ -95,7 +95,9 @@ struct FairTable<Entry: FairEntry> {
         case refused
     }
 
-    private let all: FairLine<Entry>
+    /// All entries, by whether the address of their client is verified.
+    private let verified: FairLine<Entry>
+    private let unverified: FairLine<Entry>
     private var lines: [ClientNetwork?: FairLine<Entry>] = [:]
 
     /// The client that used the table last, because one client often sends many queries in a row.
@@ -109,6 +111,16 @@ struct FairTable<Entry: FairEntry> {
     /// Reduced limits of clients that have no entries now.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
+    /// The client that lost work last, and the last one before it that is another client.
+    private var losers:
+        (
+            latest: (client: ClientNetwork?, lostAt: Instant),
+            previous: (client: ClientNetwork?, lostAt: Instant)
+        ) = ((nil, Instant(nanoseconds: 0)), (nil, Instant(nanoseconds: 0)))
+
+    /// Time for which lost work of one client permits the reduction of another client's limit.
+    private static var rivalry: Duration { .seconds(10) }
+
     /// Maximum number of ``reduced`` limits.
     private static var mostReduced: Int { 256 }
 
@@ -117,7 +129,8 @@ struct FairTable<Entry: FairEntry> {
 
     init(_ limits: FairLimits) {
         self.limits = limits
-        all = FairLine(LossWindow(limits))
+        verified = FairLine(LossWindow(limits))
+        unverified = FairLine(LossWindow(limits))
     }
 
     /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
@@ -131,25 +144,44 @@ struct FairTable<Entry: FairEntry> {
         guard !entry.isOver else { return }
         entry.isOver = true
         count -= 1
-        all.count -= 1
+        all(of: entry.client).count -= 1
         leave(entry, from: entry.client)
     }
 
-    /// Counts a result of the client's work, before the entry is removed.
-    ///
-    /// - Parameter hasFailed: true if the work has no answer.  It is lost if it lasted
-    ///   `FairLimits.grace` or longer.
-    func note(_ entry: Entry, hasFailed: Bool, now: Instant) {
-        guard let line = entry.line else { return }
-        let isLost = hasFailed && now - entry.began >= limits.grace
-        line.window.note(isLost: isLost, entries: line.count, now: now, limits)
+    /// Counts a result of a client's work, before the entry is removed; the daemon's own work has
+    /// no reduced limit.
+    mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
+        guard let line = entry.line, let client = entry.client else { return }
+        if result == .lost, losers.latest.client != client { losers.previous = losers.latest }
+        if result == .lost { losers.latest = (client, now) }
+        let rival = losers.latest.client == client ? losers.previous : losers.latest
+        line.window.note(
+            result,
+            age: now - entry.began,
+            entries: line.count,
+            hasRival: rival.client != nil && now - rival.lostAt < Self.rivalry,
+            now: now,
+            limits
+        )
+    }
+
+    /// Counts work that its own client replaces, if it is old enough to be lost.
+    mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
+        guard let line = entry.line, entry.client == client,
+            now - entry.began >= line.window.grace(limits)
+        else { return }
+        note(entry, .lost, now: now)
     }
 
     /// Moves an entry to the list of its new `client`, as the newest entry.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
         leave(entry, from: former)
-        all.count -= 1
+        all(of: former).count -= 1
         enter(entry)
+    }
+
+    private func all(of client: ClientNetwork?) -> FairLine<Entry> {
+        client?.isProven ?? true ? verified : unverified
     }
 
     /// Decides whether `client` can add an entry.
@@ -165,7 +197,8 @@ struct FairTable<Entry: FairEntry> {
             guard largest != client else { return replacement(of: client, now) }
             return oldest(of: largest).map(Admission.replaces) ?? .refused
         }
-        return all.oldest.map(Admission.replaces) ?? .refused
+        let larger = unverified.count > limits.all / 2 ? unverified : verified
+        return larger.oldest.map(Admission.replaces) ?? .refused
     }
 
     /// Returns the client's own oldest entry for replacement, if it is old enough.
@@ -173,9 +206,9 @@ struct FairTable<Entry: FairEntry> {
         of client: ClientNetwork?,
         _ now: Instant
     ) -> Admission {
-        guard let oldest = oldest(of: client), now - oldest.began >= limits.grace else {
-            return .refused
-        }
+        guard let oldest = oldest(of: client), let line = oldest.line,
+            now - oldest.began >= line.window.grace(limits)
+        else { return .refused }
         return .replaces(oldest)
     }
 
@@ -203,7 +236,7 @@ struct FairTable<Entry: FairEntry> {
         order += 1
         entry.order = order
         entry.line = line
-        all.append(entry)
+        all(of: client).append(entry)
         line.append(entry)
         if line.count > limits.share { large.insert(client) }
     }

@@ -79,8 +79,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         var order: UInt64 = 0
         var line: FairLine<Work>?
 
-        init(_ key: Key, _ began: Instant, _ client: ClientNetwork?) {
-            signal = CancellationSignal(client: client)
+        init(_ key: Key, _ began: Instant, _ client: ClientNetwork?, payer: ClientNetwork?) {
+            signal = CancellationSignal(client: payer, isAwaited: client != nil)
             self.key = key
             self.began = began
             self.client = client
@@ -99,7 +99,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private let clocks: Clocks
     private let limit: Duration
-    private let isFailure: (Value) -> Bool
+    private let judge: (Value) -> LossWindow.Result?
     private var running: [Key: Work] = [:]
 
     /// Number of evicted entries.
@@ -122,17 +122,17 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     ///   - work: bounds of the work in flight.
     ///   - waiting: bounds of the waiting callers.
     ///   - limit: time after which work is cancelled.
-    ///   - isFailure: returns true for a result that means that no source has answered.
+    ///   - judge: returns the result of a server for the client's limit; nil if no server was asked.
     init(
         _ clocks: Clocks,
         work: FairLimits,
         waiting: FairLimits,
         limit: Duration,
-        isFailure: @escaping (Value) -> Bool
+        judge: @escaping (Value) -> LossWindow.Result?
     ) {
         self.clocks = clocks
         self.limit = limit
-        self.isFailure = isFailure
+        self.judge = judge
         places = FairTable(work)
         seats = FairTable(waiting)
     }
@@ -144,12 +144,15 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     /// Joins the work for `key`, or starts it, even if the caller's deadline has passed.
     ///
-    /// - Parameter client: the client that waits; nil for the daemon itself.
+    /// - Parameters:
+    ///   - client: the client that waits; nil for the daemon itself.
+    ///   - payer: the client to which vendor calls are charged; nil for `client`.
     /// - Returns: true if the caller joined work of another caller.
     @discardableResult
     func join(
         _ key: Key,
         for client: ClientNetwork?,
+        payer: ClientNetwork? = nil,
         now: Instant,
         until deadline: Instant,
         _ completion: @escaping Completion,
@@ -165,7 +168,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         }
         // The completion handler of an evicted caller may have started work.
         if evictions != self.evictions { joined = running[key] }
-        let current = joined ?? Work(key, now, client)
+        let current = joined ?? Work(key, now, client, payer: payer ?? client)
         if joined == nil {
             running[key] = current
             places.add(current)
@@ -186,7 +189,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private func end(_ work: Work, _ value: Value) {
         guard !work.isOver else { return }
-        places.note(work, hasFailed: isFailure(value), now: clocks.now())
+        if let result = judge(value) { places.note(work, result, now: clocks.now()) }
         finish(work)
         work.signal.finish()
         let waiters = work.waiters
@@ -248,7 +251,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             case .refused: return false
             case .replaces(let work):
                 evictions += 1
-                places.note(work, hasFailed: true, now: now)
+                places.noteReplaced(work, by: client, now: now)
                 evict(work)
             }
         }
@@ -314,7 +317,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             }
         }
         for work in endless {
-            places.note(work, hasFailed: true, now: now)
+            places.note(work, .lost, now: now)
             finish(work)
         }
         for waiter in late { seats.remove(waiter) }

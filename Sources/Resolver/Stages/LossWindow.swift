@@ -8,10 +8,18 @@ internal import Net
 /// is counted against the client that started it: the client with the most work loses the most, and
 /// its limit shrinks until the upstream answers nearly all queries again.
 ///
-/// Once per second, the limit of a client with more than `FairLimits.share` entries is halved if more
-/// than an eighth of its work was lost.  Otherwise the limit grows by `FairLimits.share`.  It is never
-/// smaller than `FairLimits.share`, so that names that are never answered do not stop a client.
+/// Once per second the limit is halved if more than an eighth of the work was lost, another client
+/// has lost work lately, and the client has more than `FairLimits.share` entries.  Otherwise the
+/// limit grows by `FairLimits.share`.  A client without rivals is never limited.
 struct LossWindow {
+    /// Result of work that a server was asked to do.
+    enum Result {
+        case answered
+
+        /// No server has answered in time.
+        case lost
+    }
+
     private var size: Int
     private var ended = 0
     private var lost = 0
@@ -19,10 +27,16 @@ struct LossWindow {
     /// Start of the current period; nil before the first result.
     private var since: Instant?
 
+    /// Moving average of the time until work is answered.
+    private var usual = Duration.zero
+
     private static var period: Duration { .seconds(1) }
 
     /// One part in this many may be lost.
     private static var tolerance: Int { 8 }
+
+    /// Longest ``grace(_:)``.
+    private static var longestGrace: Duration { .seconds(4) }
 
     init(_ limits: FairLimits) { size = limits.perClient }
 
@@ -38,17 +52,36 @@ struct LossWindow {
         return min(limits.perClient, size + max(0, periods) * limits.share)
     }
 
+    /// Returns the minimum age of an entry that the client may replace: twice the usual time of an
+    /// answer, so that a slow server does not lose all its answers.
+    func grace(_ limits: FairLimits) -> Duration {
+        min(max(limits.grace, usual * 2), max(limits.grace, Self.longestGrace))
+    }
+
     /// Counts a result.
     ///
-    /// - Parameter entries: the number of entries of the client, this one included.
-    mutating func note(isLost: Bool, entries: Int, now: Instant, _ limits: FairLimits) {
+    /// - Parameters:
+    ///   - age: the time that the work took.
+    ///   - entries: the number of entries of the client, this one included.
+    ///   - hasRival: true if another client has lost work lately.
+    mutating func note(
+        _ result: Result,
+        age: Duration,
+        entries: Int,
+        hasRival: Bool,
+        now: Instant,
+        _ limits: FairLimits
+    ) {
         let start = since ?? now
         since = start
         ended += 1
-        if isLost { lost += 1 }
-        guard now - start >= Self.period else { return }
+        switch result {
+        case .answered: usual += (age - usual) / 8
+        case .lost: lost += 1
+        }
+        guard now - start >= Self.period, ended >= limits.share / 2 else { return }
         size = size(at: now, limits)
-        if lost * Self.tolerance > ended, entries > limits.share {
+        if hasRival, lost * Self.tolerance > ended, entries > limits.share {
             size = max(limits.share, min(size, entries) / 2)
         }
         since = now

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
-internal import DNSWire
+package import DNSWire
 internal import HTTPDNS
 package import Net
 
@@ -58,9 +58,11 @@ package final class Prefetcher {
     // MARK: - In demand
 
     /// Refreshes an answer that a client got from the cache, at the cache's request.
-    package func refresh(_ query: Query) {
+    ///
+    /// - Parameter client: the client, to which vendor calls are charged; nil for the daemon itself.
+    package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
-        ServiceLoop.task { [self] in _ = await attempt(query) }
+        ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
     /// Refreshes stale entries of a loaded snapshot, the most used first: as many as the budget of
@@ -71,7 +73,7 @@ package final class Prefetcher {
             !entry.isFresh && isPrefetched(entry.question.name)
         }
         for entry in stale.prefix(rule.budgetPerMinute) {
-            refresh(Query(question: entry.question))
+            refresh(Query(question: entry.question), for: nil)
         }
     }
 
@@ -195,7 +197,7 @@ package final class Prefetcher {
     }
 
     /// Refreshes an answer unless it is in flight, over the budget or without an available vendor.
-    private func attempt(_ query: Query) async -> Outcome {
+    private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
         let isPaired =
@@ -220,7 +222,14 @@ package final class Prefetcher {
         let now = clocks.now()
         let finding = await withCheckedContinuation { continuation in
             let deadline = now + ResolverLimits.total
-            singleFlight.ask(query, match, for: nil, now: now, deadline: deadline) {
+            singleFlight.ask(
+                query,
+                match,
+                for: nil,
+                payer: payer,
+                now: now,
+                deadline: deadline
+            ) {
                 continuation.resume(returning: $0)
             }
         }

@@ -112,13 +112,20 @@ final class Router {
 
 extension Resolution {
     /// Creates a SERVFAIL that is cached briefly (RFC 9520 §3.2).
-    static func failure(_ query: Query, _ code: ExtendedError, _ text: String) -> Resolution {
-        Resolution(
+    static func failure(
+        _ query: Query,
+        _ code: ExtendedError,
+        _ text: String,
+        isUnanswered: Bool = false
+    ) -> Resolution {
+        var failure = Resolution(
             rcode: .servFail,
             lifetime: ResolverLimits.failureLifetime,
             variant: query.variant,
             explanation: Explanation(code: code, text: text),
             provenance: .local
         )
+        failure.isUnanswered = isUnanswered
+        return failure
     }
 }

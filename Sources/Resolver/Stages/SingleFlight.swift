@@ -32,7 +32,12 @@ package final class SingleFlight {
             waiting: ResolverLimits.waiting,
             // Longer than `work`, so that the work can report the reason of its failure.
             limit: ResolverLimits.total,
-            isFailure: { $0.resolution.isFailure }
+            judge: { answer in
+                let resolution = answer.resolution
+                if resolution.isUnanswered { return .lost }
+                return resolution.provenance.source == .local && !resolution.isFailure
+                    ? nil : .answered
+            }
         )
     }
 
@@ -49,16 +54,25 @@ package final class SingleFlight {
 
     /// Resolves `query`, and calls `completion` exactly once, at the latest at `deadline` with SERVFAIL.
     ///
-    /// - Parameter client: the client that waits; nil for the daemon itself.
+    /// - Parameters:
+    ///   - client: the client that waits; nil for the daemon itself.
+    ///   - payer: the client to which vendor calls are charged; nil for `client`.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
         for client: ClientNetwork?,
+        payer: ClientNetwork? = nil,
         now: Instant,
         deadline: Instant,
         _ completion: @escaping SharedResolution.Completion
     ) {
-        let joins = inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in
+        let joins = inFlight.join(
+            query,
+            for: client,
+            payer: payer,
+            now: now,
+            until: deadline
+        ) { [self] outcome in
             switch outcome {
             case .late:
                 completion(ResolvedAnswer(.late))

@@ -253,7 +253,12 @@ package final class UpstreamStage {
         case .exhausted:
             .exhausted(query)
         case .timedOut, .declined, .rateLimited, .broken:
-            .failure(query, .noReachableAuthority, "no upstream answered")
+            .failure(
+                query,
+                .noReachableAuthority,
+                "no upstream answered",
+                isUnanswered: error == .timedOut
+            )
         }
     }
 

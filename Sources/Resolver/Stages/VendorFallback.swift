@@ -145,9 +145,14 @@ final class VendorFallback {
             context.vendors.note(&resolution, after: provenance)
             resolution.provenance.fallback = .empty
             complete(ResolvedAnswer(resolution, siblings: siblings))
-        case .failed:
+        case .failed(let limit):
             var resolution = filtered(answer, isVendorEmpty: false, hasVendorFailed: true)
             resolution.provenance.fallback = .failed
+            if let limit {
+                resolution.shorten(to: ResolverLimits.earlyLifetime, context.query.question)
+                // Other clients can still call the vendor.
+                if limit == .ofClient { resolution.lifetime = 0 }
+            }
             complete(ResolvedAnswer(resolution))
         }
     }
@@ -172,7 +177,13 @@ final class VendorFallback {
         _ text: String,
         siblings: [(question: Question, resolution: Resolution)] = []
     ) {
-        let failure = Resolution.failure(context.query, .noReachableAuthority, text)
+        let isUnanswered = if case .failed(.none)? = vendorResult { true } else { false }
+        let failure = Resolution.failure(
+            context.query,
+            .noReachableAuthority,
+            text,
+            isUnanswered: isUnanswered
+        )
         complete(ResolvedAnswer(failure, siblings: siblings))
     }
 

@@ -56,7 +56,16 @@ package final class VendorStage {
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
         /// No vendor answered in time.
-        case failed
+        case failed(Limit? = nil)
+    }
+
+    /// Limit of this daemon that kept a vendor from being called.
+    enum Limit {
+        /// The share of the client that has started the work; other clients may still call.
+        case ofClient
+
+        /// The rate of calls, or the number of queued names.
+        case ofVendor
     }
 
     typealias Completion = @ServiceLoop (Result) -> Void
@@ -86,6 +95,7 @@ package final class VendorStage {
             query.question,
             match,
             until: end,
+            nil,
             trace,
             cancellation,
             completion
@@ -109,18 +119,21 @@ package final class VendorStage {
     }
 
     /// Queries the first of `vendors`, and the others if it fails.
+    ///
+    /// - Parameter limit: the limit that kept an earlier vendor from being called.
     private func ask(
         _ vendors: ArraySlice<VendorClient>,
         _ question: Question,
         _ match: RouteTable.Match,
         until end: Instant,
+        _ limit: Limit?,
         _ trace: Trace?,
         _ cancellation: CancellationSignal?,
         _ completion: @escaping Completion
     ) {
         let now = clocks.now()
         guard let vendor = vendors.first, now < end, !(cancellation?.isCancelled ?? false) else {
-            return completion(.failed)
+            return completion(.failed(limit))
         }
         let (name, families) = (question.name, question.families)
         let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
@@ -128,7 +141,7 @@ package final class VendorStage {
             trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
             let others = vendors.dropFirst()
-            return ask(others, question, match, until: end, trace, cancellation, completion)
+            return ask(others, question, match, until: end, limit, trace, cancellation, completion)
         }
         vendor.lookUp(
             name,
@@ -147,7 +160,8 @@ package final class VendorStage {
             case .failure(let failure):
                 trace?.note("\(vendor.name): no answer (\(failure.reason))")
                 let others = vendors.dropFirst()
-                ask(others, question, match, until: end, trace, cancellation, completion)
+                let limit = failure.limit ?? limit
+                ask(others, question, match, until: end, limit, trace, cancellation, completion)
             }
         }
     }
@@ -278,6 +292,16 @@ package final class VendorStage {
         let number = origins.number("\(vendor.name)/\(address)", vendor: vendor.name)
         numbersByServer[server] = number
         return number
+    }
+}
+
+extension VendorFailure {
+    fileprivate var limit: VendorStage.Limit? {
+        switch reason {
+        case .clientBudget, .clientPace: .ofClient
+        case .pace, .busy: .ofVendor
+        default: nil
+        }
     }
 }
 

@@ -222,7 +222,7 @@ extension ResolverHarness {
             octets.withMutableRawSpan { table.answer(facts, in: &$0, limit: 1232, now: now) }
         }
         guard let hit else { return nil }
-        if hit.wantsRefresh { resolver.prefetcher.refresh(query) }
+        if hit.wantsRefresh { resolver.prefetcher.refresh(query, for: nil) }
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
