@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 import tables
 
@@ -209,8 +208,10 @@ def inside(task):
         done = subprocess.run(
             [word.replace("NAME", name) for word in command], capture_output=True, timeout=60
         )
-        # The last query may arrive after the end of a program that did not wait for its reply.
-        time.sleep(0.2)
+        # A program may end before the reply to its last query, which is before this one in the queue.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+            last.sendto(bytes(12) + b"\0\0\1\0\1", ("127.0.0.1", 53))
+            last.recv(512)
         types[title] = sorted(queried.get(name, []))
         if not types[title]:
             sys.exit(f"{title}: no query, {done.stderr.decode()[-300:]}")
