@@ -109,6 +109,7 @@ extension UpstreamError {
         switch error {
         case .timedOut: self = .timedOut
         case .connect(let why): self = .unreachable(why)
+        case .cutOff: self = .broken("closed the connection before the reply")
         case .exhausted(let why): self = .exhausted(why)
         case .tls(let why): self = .untrusted(why)
         case .broken(let why), .invalidRequest(let why): self = .broken(why)

@@ -7,9 +7,11 @@ import signal
 import sys
 
 import accelerate
+import bill
 import doh
 import everything
 import fail_over
+import families
 import forward
 import harness
 import hits
@@ -23,7 +25,8 @@ import vendor_misses
 import workers
 
 COMMANDS = [
-    hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start, micro,
+    hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, bill, families,
+    memory, start, micro,
 ]
 
 

@@ -20,6 +20,7 @@ SHORTER = {
     "doh": ["--rounds", "3", "--names", "10000"],
     "vendor-misses": ["--rounds", "3"],
     "fail-over": ["--rounds", "1"],
+    "bill": ["--hour", "1"],
     "memory": ["--servers", "httpdnsd,unbound,dnsdist"],
     "start": ["--rounds", "3"],
     "micro": ["--rounds", "3", "--check"],

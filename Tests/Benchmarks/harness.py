@@ -153,7 +153,7 @@ class Bench:
 
     # Peers
 
-    def daemon(self, settings, cpu=None, program=None, accelerate="off"):
+    def daemon(self, settings, cpu=None, program=None, accelerate="off", environment=None):
         """Starts httpdnsd with settings that lack `listen` and `control`.
 
         `program` replaces the command, for example to run httpdnsd under a tool. Kernel acceleration is off by default,
@@ -167,7 +167,7 @@ class Bench:
             f"accelerate: {{loopback: {accelerate}}}\n" + settings,
         )
         command = [*(program or [self.product("httpdnsd")]), "--config", file]
-        program = self.start(command, "answering on ", cpu)
+        program = self.start(command, "answering on ", cpu, environment=environment)
         program.port = int(re.search(r"answering on [0-9.]+:(\d+)", program.said)[1])
         program.control = control
         return program

@@ -39,9 +39,8 @@ struct UsageFileTests {
 
     @Test("a file with a changed, missing or additional octet is damaged")
     func damage() throws {
-        let records = ["a": UsageRecord(day: today, calls: 1, units: 20, unitsThisMonth: 300)]
-        let octets = UsageFile.octets(records, today: today)
-        #expect(UsageFile.records(octets) == records)
+        let octets = text(units: 20)
+        #expect(UsageFile.records(octets)?["a"]?.unitsThisMonth == 20)
         for index in octets.indices {
             var other = octets
             other[index] ^= 1
@@ -49,6 +48,48 @@ struct UsageFileTests {
             #expect(UsageFile.records(octets[..<index]) == nil || index == 0, "\(index) octets")
         }
         #expect(UsageFile.records(octets + octets) == nil)
+    }
+
+    @Test("a record whose numbers would overflow is damaged")
+    func overflow() {
+        #expect(UsageFile.records(text(units: 1 << 60)) != nil)
+        #expect(UsageFile.records(text(units: 1 << 60 + 1)) == nil)
+        #expect(UsageFile.records(text(units: .max)) == nil)
+    }
+
+    private func text(units: UInt64) -> [UInt8] {
+        let record = UsageRecord(
+            day: today,
+            latestDay: today,
+            calls: 1,
+            units: units,
+            unitsThisMonth: units
+        )
+        return UsageFile.octets(["a": record], today: today)
+    }
+
+    @Test("one write replaces a text by a shorter one: the file keeps its size")
+    func shorter() throws {
+        let file = try file()
+        _ = add(1_000, of: "a", to: file)
+        let size = try Data(contentsOf: URL(filePath: path)).count
+        _ = file.update("a", today: today) {
+            $0.remove(UsageAmount(calls: 0, units: 999))
+            return true
+        }
+        let content = try Data(contentsOf: URL(filePath: path))
+        #expect(content.count == size)
+        #expect(UsageFile.records(Array(content))?["a"]?.unitsToday == 1)
+    }
+
+    @Test("a file that was renamed is made again")
+    func renamed() throws {
+        let file = try file()
+        _ = add(5, of: "a", to: file)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".old")
+        let other = try self.file()
+        _ = add(7, of: "a", to: other)
+        #expect(add(5, of: "a", to: file)?.unitsToday == 12)
     }
 
     @Test("a damaged file has no counts until it is reset")

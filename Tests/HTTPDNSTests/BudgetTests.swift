@@ -73,6 +73,20 @@ struct BudgetTests {
         #expect(other.statistics.usage?.callsToday == 1)
     }
 
+    @Test("a request that is sent again after its connection ended is charged again")
+    @ServiceLoop
+    func sentAgain() async throws {
+        world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .fail(.cutOff) }
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 3) }
+        _ = try await world.lookUp(client)
+        #expect(world.hosts == "11")
+        #expect(world.sent.map(\.request.isSentOnce) == [true, true])
+        #expect(client.statistics.usage?.callsToday == 2)
+        #expect(client.statistics.units == UnitRange(atLeast: 1, atMost: 2))
+        #expect(try await world.failure(client).reason == .budget)
+        #expect(world.sent.count == 3)
+    }
+
     @Test("calls that end while connecting are free")
     @ServiceLoop
     func unsent() async throws {
@@ -231,12 +245,65 @@ struct BudgetCountTests {
         var budget = budget(Budget.Rule(callsPerDay: 1))
         let first = budget.spend(units: 1, wallSeconds: midnight - 1)
         let old = try #require(first)
-        budget.settle(old, actual: .none)
+        budget.settle(old, actual: .none, wallSeconds: midnight - 1)
         let second = budget.spend(units: 1, wallSeconds: midnight - 1)
         let again = try #require(second)
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
-        budget.settle(again, actual: .none)
+        budget.settle(again, actual: .none, wallSeconds: midnight)
         #expect(budget.spend(units: 1, wallSeconds: midnight) == nil)
+    }
+
+    @Test("a clock that returns to the day of the counts does not give a second budget")
+    func returningClock() {
+        for wrong in [0, midnight - 1, midnight + 10_000 * day] {
+            let store = UsageMemory()
+            let rule = Budget.Rule(callsPerDay: 2, unitsPerMonth: 3)
+            var budget = Budget(rule, vendor: "v", cheapest: 1, store: store)
+            #expect(spendAll(&budget, at: min(wrong, midnight)) == 2)
+            // Only a later day restarts the counts, and a later month those of the month.
+            let first = spendAll(&budget, at: max(wrong, midnight))
+            #expect(first == (wrong == midnight - 1 ? 1 : 2))
+            for time in [wrong, midnight, wrong, midnight] {
+                #expect(spendAll(&budget, at: time) == 0, "\(wrong), \(time)")
+            }
+            let second = spendAll(&budget, at: midnight + day)
+            #expect(first + second == (wrong == midnight - 1 ? 1 : 3), "\(wrong)")
+            #expect(spendAll(&budget, at: midnight + 16 * day) == 2)
+        }
+    }
+
+    @Test("a reply after midnight does not change the counts of the new day")
+    func lateReply() throws {
+        let rule = Budget.Rule(unitsPerDay: 10)
+        var (first, second) = (budget(rule), budget(rule))
+        let receipt = first.spend(units: 5, wallSeconds: midnight - 1)
+        #expect(spendAll(&second, at: midnight) == 10)
+        first.settle(try #require(receipt), actual: .none, wallSeconds: midnight)
+        #expect(spendAll(&second, at: midnight) == 0)
+        #expect(spendAll(&first, at: midnight) == 0)
+    }
+
+    @Test("the refund of a request that was sent before a reset does not raise the budget")
+    func resetInFlight() throws {
+        var budget = budget(Budget.Rule(callsPerDay: 2))
+        let receipt = budget.spend(units: 1, wallSeconds: midnight)
+        try budget.reset(wallSeconds: midnight)
+        budget.settle(try #require(receipt), actual: .none, wallSeconds: midnight)
+        #expect(spendAll(&budget, at: midnight) == 2)
+    }
+
+    @Test("an amount that cannot be stored is not spent")
+    func fullDisk() {
+        var budget = Budget(
+            Budget.Rule(unitsPerDay: 10),
+            vendor: "v",
+            cheapest: 1,
+            store: UnwritableUsage()
+        )
+        for second in 0..<5 {
+            #expect(budget.spend(units: 1, wallSeconds: midnight + Int64(second)) == nil)
+        }
+        #expect(budget.exceeded == 5)
     }
 
     @Test("without a limit every call is counted and allowed")
@@ -302,6 +369,25 @@ struct BudgetCountTests {
         try budget.reset(wallSeconds: midnight)
         #expect(budget.spend(units: 1, wallSeconds: midnight) != nil)
     }
+}
+
+/// Counts that can be read, and not be changed.
+@ServiceLoop
+private final class UnwritableUsage: UsageStore {
+    let problem: String? = "disk full"
+
+    nonisolated init() {}
+
+    func update(
+        _ vendor: String,
+        today: Int64,
+        _ change: (inout UsageRecord) -> Bool
+    ) -> UsageRecord? {
+        var record = UsageRecord(day: today)
+        return change(&record) ? nil : record
+    }
+
+    func reset(_ vendor: String, today: Int64) {}
 }
 
 @ServiceLoop

@@ -218,7 +218,7 @@ struct ClientShareTests {
         #expect(budget.forbids(network(0), wallSeconds: 0) == true)
         #expect(budget.forbids(network(5_001), wallSeconds: 0) == false)
         #expect(budget.clientCount <= ClientLimits.countedClients)
-        budget.settle(try #require(last), actual: .none)
+        budget.settle(try #require(last), actual: .none, wallSeconds: 0)
         #expect(budget.usage(wallSeconds: 0)?.callsToday == 84_999)
     }
 

@@ -471,6 +471,34 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
+    @Test(arguments: [true, false])
+    func `a request that may be billed is not sent again after its connection ended`(
+        isSentOnce: Bool
+    ) async throws {
+        let server = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        var request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(server.localAddress)
+        )
+        request.isSentOnce = isSentOnce
+        let ok = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
+        let first = ServiceLoop.task { [request] in await failure(of: request) }
+        let connection = try await server.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        try await connection.write(ok, deadline: patience)
+        #expect(await first.value == nil)
+
+        let second = ServiceLoop.task { [request] in await failure(of: request) }
+        #expect(try await !connection.read(upTo: 1000, deadline: patience).isEmpty)
+        connection.close()
+        let other = try await server.accept()
+        let octets = try await other.read(upTo: 1000, deadline: patience)
+        #expect(octets.isEmpty == isSentOnce)
+        if !isSentOnce { try await other.write(ok, deadline: patience) }
+        #expect(await second.value == (isSentOnce ? .cutOff : nil))
+    }
+
+    @ServiceLoop
     @Test
     func `an IPv6 server is reached, and a truncated reply is an error`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))

@@ -38,6 +38,13 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
+/// Called before each sending of the request.
+static inline CURLcode curl_easy_set_sending_callback(CURL *easy, curl_prereq_callback value,
+                                                      void *owner) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, owner);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, value);
+}
+
 /// Called for each new `SSL_CTX`.
 static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value,
                                                   void *owner) {

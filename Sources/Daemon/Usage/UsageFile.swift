@@ -4,9 +4,10 @@ internal import Net
 
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
-/// The text has a header, a line for each vendor (`DAY CALLS UNITS UNITS-OF-MONTH NAME`) and a
-/// checksum. A damaged file counts as spent for every vendor until ``reset(_:today:)``. If the file
-/// cannot be opened, the counts are in memory, and ``problem`` has the reason.
+/// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH NAME`),
+/// a checksum, and perhaps empty lines. A damaged file counts as spent for every vendor until
+/// ``reset(_:today:)``. If the file cannot be opened, the counts are in memory, and ``problem`` has
+/// the reason.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
@@ -20,6 +21,9 @@ final class UsageFile: UsageStore {
 
     /// Days after which the line of an unused vendor is removed.
     private nonisolated static let longestAge: Int64 = 62
+
+    /// Sums with the largest number of a record do not overflow.
+    private nonisolated static let largestNumber: UInt64 = 1 << 60
 
     /// The directory is created on first use.
     nonisolated init(directory: String) { file = SharedFile(directory + "/usage.state") }
@@ -80,8 +84,8 @@ extension UsageFile {
         let records = records.filter { today - $0.value.day < longestAge }
         var text = header + "\n"
         for (vendor, record) in records.sorted(by: { $0.key < $1.key }) {
-            text += "\(record.day) \(record.callsToday) \(record.unitsToday)"
-            text += " \(record.unitsThisMonth) \(vendor)\n"
+            text += "\(record.day) \(record.latestDay) \(record.callsToday)"
+            text += " \(record.unitsToday) \(record.unitsThisMonth) \(vendor)\n"
         }
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
     }
@@ -92,21 +96,24 @@ extension UsageFile {
         guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
             return nil
         }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        var lines = text.split(separator: "\n")
         guard let last = lines.popLast(), lines.first == header[...] else { return nil }
         let body = lines.map { $0 + "\n" }.joined()
         guard last == "checksum \(checksum(body.utf8))" else { return nil }
         var records: [String: UsageRecord] = [:]
         for line in lines.dropFirst() {
-            let fields = line.split(separator: " ", maxSplits: 4)
-            guard fields.count == 5, let day = Int64(fields[0]), let calls = UInt64(fields[1]),
-                let units = UInt64(fields[2]), let month = UInt64(fields[3])
+            let fields = line.split(separator: " ", maxSplits: 5)
+            let numbers = fields.prefix(5).compactMap { Int64($0) }
+            guard fields.count == 6, numbers.count == 5,
+                numbers.allSatisfy({ $0.magnitude <= largestNumber }),
+                numbers[2...].allSatisfy({ $0 >= 0 })
             else { return nil }
-            records[String(fields[4])] = UsageRecord(
-                day: day,
-                calls: calls,
-                units: units,
-                unitsThisMonth: month
+            records[String(fields[5])] = UsageRecord(
+                day: numbers[0],
+                latestDay: numbers[1],
+                calls: UInt64(numbers[2]),
+                units: UInt64(numbers[3]),
+                unitsThisMonth: UInt64(numbers[4])
             )
         }
         return records

@@ -5,20 +5,34 @@ package import Net
 /// Calls and units of one vendor in the current UTC day and month.
 ///
 /// The counts restart when the day or the month moves forward. If the clock is set back, they
-/// continue: a wrong clock must not give a second budget.
+/// continue, also when the clock returns to the day of the counts: a machine that starts with a
+/// wrong clock must not get a second budget.
 package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
+
+    /// Day on which the counts restarted last; later than ``day`` after the clock was set back.
+    package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
     package var unitsToday: UInt64 = 0
     package var unitsThisMonth: UInt64 = 0
 
     /// Creates a record without use.
-    package init(day: Int64) { self.day = day }
-
-    package init(day: Int64, calls: UInt64, units: UInt64, unitsThisMonth: UInt64) {
+    package init(day: Int64) {
         self.day = day
+        latestDay = day
+    }
+
+    package init(
+        day: Int64,
+        latestDay: Int64,
+        calls: UInt64,
+        units: UInt64,
+        unitsThisMonth: UInt64
+    ) {
+        self.day = day
+        self.latestDay = latestDay
         callsToday = calls
         unitsToday = units
         self.unitsThisMonth = unitsThisMonth
@@ -26,9 +40,13 @@ package struct UsageRecord: Sendable, Hashable {
 
     /// Changes the day of the record; clears the counts of a past day and month.
     package mutating func move(to today: Int64) {
-        if today > day {
+        if today > day, today != latestDay {
             (callsToday, unitsToday) = (0, 0)
-            if Self.month(of: today) > Self.month(of: day) { unitsThisMonth = 0 }
+            let month = Self.month(of: today)
+            if month > Self.month(of: day), month != Self.month(of: latestDay) {
+                unitsThisMonth = 0
+            }
+            latestDay = today
         }
         day = today
     }

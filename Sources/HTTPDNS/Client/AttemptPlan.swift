@@ -3,7 +3,8 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, and again on a new connection if a reused connection timed out.
+/// Each server is queried once, and again on a new connection if a reused connection timed out or
+/// ended.
 package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {

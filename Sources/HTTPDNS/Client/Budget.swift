@@ -50,7 +50,7 @@ package struct Budget {
 
     /// Charge of a request that was sent.
     package struct Receipt: Sendable {
-        fileprivate let day: Int64
+        fileprivate let period: UInt64
         fileprivate let amount: UsageAmount
         fileprivate let client: ClientNetwork?
     }
@@ -68,6 +68,9 @@ package struct Budget {
 
     /// Day of the amounts below.
     private var day: Int64 = .min
+
+    /// Number of restarts of the amounts below: a charge of an earlier period is not refunded.
+    private var period: UInt64 = 0
 
     /// Part of the stored counts that is not spent yet.
     private var reserved = UsageAmount.none
@@ -116,6 +119,7 @@ package struct Budget {
     mutating func takeOver(from old: inout Budget) {
         store = old.store
         day = old.day
+        period = old.period
         reserved = old.reserved
         record = old.record
         spentByClient = old.spentByClient
@@ -235,16 +239,21 @@ extension Budget {
         }
         reserved = reserved.less(cost)
         if let client, rule != nil { count(cost, client) }
-        return Receipt(day: day, amount: cost, client: client)
+        return Receipt(period: period, amount: cost, client: client)
     }
 
     /// Refunds the difference between the charge and the real cost of a request.
     ///
     /// - Parameter actual: the upper bound, if the real cost is unknown; zero if it was not sent, or
     ///   if the vendor refused it.
-    package mutating func settle(_ receipt: Receipt, actual: UsageAmount) {
+    package mutating func settle(
+        _ receipt: Receipt,
+        actual: UsageAmount,
+        wallSeconds: Int64
+    ) {
+        begin(UsageRecord.day(wallSeconds))
         let unused = receipt.amount.less(actual)
-        guard unused != .none, receipt.day == day else { return }
+        guard unused != .none, receipt.period == period else { return }
         if let client = receipt.client, let own = spentByClient[client] {
             let rest = own.less(unused)
             spentByClient[client] = rest == .none ? nil : rest
@@ -271,8 +280,7 @@ extension Budget {
         let today = UsageRecord.day(wallSeconds)
         begin(today)
         try store.reset(vendor, today: today)
-        reserved = .none
-        spentByClient = [:]
+        clear()
         toldOf = nil
         toldOfShare = nil
         access { _ in false }
@@ -302,9 +310,14 @@ extension Budget {
         guard today != day else { return }
         // A reservation from a later day stays counted there: the clock was set back.
         day = today
+        clear()
+        access { _ in false }
+    }
+
+    private mutating func clear() {
+        period += 1
         reserved = .none
         spentByClient = [:]
-        access { _ in false }
     }
 
     /// Adds at least `missing` to the reservation; returns false if the budget does not suffice.
@@ -319,7 +332,8 @@ extension Budget {
             grant = amount
             return true
         }
-        guard let grant else { return false }
+        // An amount that could not be stored would be lost in a crash.
+        guard record != nil, let grant else { return false }
         reserved = reserved + grant
         return true
     }

@@ -55,7 +55,7 @@ extension VendorClient {
         let units = price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
-        budget.settle(receipt, actual: actual)
+        budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())
         guard mayBeBilled else { return }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL

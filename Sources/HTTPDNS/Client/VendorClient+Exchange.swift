@@ -269,6 +269,8 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
+            // A second sending may be billed, too: it needs its own charge.
+            request.isSentOnce = question.query != nil
             return (request, try pay(question))
         }
     }

@@ -168,7 +168,11 @@ extension VendorError {
         switch verdict {
         case .accountRefused: .account
         case .notTheServer: .ours
-        case .serverFailed: self == .transport(.timedOut(reused: true)) ? .oldConnection : .server
+        case .serverFailed:
+            switch self {
+            case .transport(.timedOut(reused: true)), .transport(.cutOff): .oldConnection
+            default: .server
+            }
         }
     }
 
@@ -185,6 +189,7 @@ extension VendorError {
         switch self {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
+        case .transport(.cutOff) where isRetried: .unjudged
         // The server works: it rejects only the name.
         case .refused where isTrial: .answered
         default:

@@ -53,7 +53,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var hedges: UInt64 = 0
 
-    /// Retries after a timeout on a reused connection.
+    /// Retries after a reused connection timed out or ended.
     package var freshRetries: UInt64 = 0
 
     package var reissued: UInt64 = 0

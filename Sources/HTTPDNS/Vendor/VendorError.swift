@@ -172,7 +172,7 @@ extension VendorError {
         case .undecryptable: .undecryptable
         case .wrongName: .wrongName
         case .transport(.timedOut), .outOfTime: .timeout
-        case .transport(.connect): .connect
+        case .transport(.connect), .transport(.cutOff): .connect
         case .transport(.tls): .tls
         case .transport(.broken): .broken
         case .transport(.cancelled): .cancelled
@@ -231,6 +231,7 @@ extension VendorError: CustomStringConvertible {
         switch error {
         case .timedOut: "timed out"
         case .connect(let why): "cannot connect: \(why)"
+        case .cutOff: "the connection ended before the reply"
         case .exhausted(let why): why
         case .tls(let why): "TLS failed: \(why)"
         case .broken(let why): "the transfer failed: \(why)"

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Small file that several processes change, each under `flock`, which ends with its process.
+/// Small text file that several processes change, each under `flock`, which ends with its process.
 ///
-/// One `pwrite` replaces the content, so a killed process leaves the old or the new content.
+/// One `pwrite` replaces the content, so a killed process leaves the old or the new content, up to
+/// one memory page. Line feeds pad a shorter text to the former size: a process can be killed before
+/// a `ftruncate`.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
@@ -21,6 +23,8 @@ package final class SharedFile {
     /// In octets.
     package nonisolated static let largest = 64 << 10
 
+    private nonisolated static let padding = UInt8(ascii: "\n")
+
     /// Other processes hold the lock for microseconds.
     private nonisolated static let attempts = 1_000
 
@@ -32,22 +36,29 @@ package final class SharedFile {
         let raw = try open()
         try lock(raw)
         defer { flock(raw, LOCK_UN) }
-        guard let octets = change(try read(raw)) else { return }
+        let old = try read(raw)
+        guard var octets = change(old) else { return }
+        octets += repeatElement(Self.padding, count: max(0, old.count - octets.count))
         // SAFETY: pwrite reads the octets of the array, which lives during the call.
         let count = unsafe octets.withUnsafeBytes {
             unsafe pwrite(raw, $0.baseAddress, $0.count, 0)
         }
-        guard count == octets.count, ftruncate(raw, off_t(count)) == 0 else {
-            throw .failed("cannot write \(path): \(errorText(errno))")
+        guard count == octets.count else {
+            throw .failed("cannot write \(path): \(errorText(count < 0 ? errno : ENOSPC))")
         }
     }
 
-    /// Opens the file if it is not open or was removed.
+    /// Opens the file if it is not open, or was removed or renamed.
     private func open() throws(Fault) -> Int32 {
         if let raw = file?.raw {
-            var status = stat()
-            // SAFETY: fstat writes the structure, which lives during the call.
-            if unsafe fstat(raw, &status) == 0, status.st_nlink > 0 { return raw }
+            var (own, current) = (stat(), stat())
+            // SAFETY: fstat and lstat write the structures, which live during the calls; lstat
+            // reads the path as a C string, which Swift makes for the call.
+            if unsafe fstat(raw, &own) == 0, unsafe lstat(path, &current) == 0,
+                own.st_dev == current.st_dev, own.st_ino == current.st_ino
+            {
+                return raw
+            }
             file = nil
         }
         let directory = String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])

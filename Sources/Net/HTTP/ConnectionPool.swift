@@ -273,11 +273,11 @@ extension ConnectionPool {
         if !meter.charge(time, transfers: ended.count) { isAbandoned = true }
         for (transfer, handle, code) in ended where transfers[handle.key] === transfer {
             var result = handle.result(code, socketFailure: sockets.failure)
-            let wasCutOff = handle.wasCutOff(code)
+            let isSentAgain = handle.wasCutOff(code) && !handle.received.isSentOnce
             remove(transfer, handle)
             if isAbandoned, case .failure = result {
                 result = .failure(Self.overload)
-            } else if wasCutOff, sendAgain(transfer, on: handle) {
+            } else if isSentAgain, sendAgain(transfer, on: handle) {
                 continue
             }
             transfer.end(result)

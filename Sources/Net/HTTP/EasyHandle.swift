@@ -78,7 +78,7 @@ extension EasyHandle {
         _ wanted: Kind?,
         time: Duration
     ) throws(HTTPError) {
-        received.begin()
+        received.begin(isSentOnce: request.isSentOnce)
         wantsTimes = request.wantsTimes
         if wanted == nil || kind != wanted {
             forget()
@@ -204,6 +204,7 @@ extension EasyHandle {
             let recorded = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
             return Self.connectError(socketFailure != 0 ? socketFailure : recorded, text)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            if received.isSentOnce, wasCutOff(code) { return .cutOff }
             return received.headers.octets == 0 ? .connect(text) : .broken(text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,

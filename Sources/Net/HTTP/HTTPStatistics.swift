@@ -17,7 +17,7 @@ package struct HTTPStatistics: Sendable, Hashable {
             self =
                 switch error {
                 case .timedOut: .timedOut
-                case .connect, .exhausted: .connect
+                case .connect, .cutOff, .exhausted: .connect
                 case .tls: .tls
                 case .broken: .broken
                 case .bodyTooLarge: .bodyTooLarge

@@ -63,6 +63,10 @@ package struct HTTPRequest: Sendable, Hashable {
     /// True to open a new connection, because an open one may be dead.
     package var wantsFreshConnection = false
 
+    /// True if the request may be billed: after its connection ended, it is not sent again, but
+    /// fails with ``HTTPError/cutOff``.
+    package var isSentOnce = false
+
     package var wantsTimes = false
 
     package init(url: String, server: SocketAddress, body: [UInt8]? = nil) {
@@ -136,6 +140,10 @@ package enum HTTPError: Error, Hashable {
 
     /// No connection, or it ended before the first octet of the reply.
     case connect(String)
+
+    /// A reused connection ended before the first octet of the reply, and the request is not sent
+    /// again; the server may have received it.
+    case cutOff
 
     /// Also if the certificate does not match the name.
     case tls(String)

@@ -15,6 +15,11 @@ final class ReceivedReply {
     private(set) var body: [UInt8] = []
     private(set) var headers = ReplyHeaders()
 
+    private var sendings = 0
+
+    /// True if libcurl must not send the request again after a reused connection ended.
+    private(set) var isSentOnce = false
+
     private(set) var fault: HTTPError?
 
     init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory.Share, _ meter: LoopMeter) {
@@ -23,7 +28,9 @@ final class ReceivedReply {
         self.meter = meter
     }
 
-    func begin() {
+    func begin(isSentOnce: Bool = false) {
+        sendings = 0
+        self.isSentOnce = isSentOnce
         memory.octets -= body.count + headers.octets
         body = []
         headers = ReplyHeaders()
@@ -48,6 +55,22 @@ final class ReceivedReply {
             owner in
             unsafe ReceivedReply.receive(data, size * count, owner) { unsafe $0.takeHeader($1) }
         }
+        let sending: curl_prereq_callback = { owner, _, _, _, _ in
+            guard let owner = unsafe owner else { return CURL_PREREQFUNC_ABORT }
+            LoopExecutor.shared.checkIsolated()
+            // SAFETY: the owner is the reply, see the type.
+            let reply = unsafe Unmanaged<ReceivedReply>.fromOpaque(owner).takeUnretainedValue()
+            return reply.takeSending() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+        unsafe curl_easy_set_sending_callback(easy, sending, owner)
+    }
+
+    /// Counts a sending of the request; returns false to abort the transfer.
+    private func takeSending() -> Bool {
+        sendings += 1
+        guard isSentOnce, sendings > 1 else { return true }
+        fault = .cutOff
+        return false
     }
 
     /// The result -1 aborts the transfer.
