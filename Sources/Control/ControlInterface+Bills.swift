@@ -8,6 +8,18 @@ extension ControlInterface {
         # price: of 10,000 units. + free-per-month: int
         type BillRules (item: string, weight: int, known: bool, price: ?Cost, page: ?string)
 
+        # The vendor's own count for the month and the whole account, with an access key.
+        # http, https: resolutions. units: by the weights of the configured encryption
+        # difference: units minus ours. confirmed: the interface was tested with a real account
+        type VendorCount (
+          http: ?int,
+          https: ?int,
+          units: ?int,
+          difference: ?int,
+          problem: ?string,
+          confirmed: bool
+        )
+
         # saved: units that were not needed, by reason as `avoided`. problem: of the stored counts
         type VendorBill (
           name: string,
@@ -17,7 +29,8 @@ extension ControlInterface {
           saved: [string]int,
           routes: []RouteCost,
           names: []NameCost,
-          problem: ?string
+          problem: ?string,
+          counted: ?VendorCount
         )
 
         # + units-per-day: int, change-percent: int, gives-up: string
@@ -25,10 +38,41 @@ extension ControlInterface {
 
         # Returns billed units and costs of the day, or of the month (UTC). `reset` names a vendor
         # whose counts are set to 0 first: a changing call. NotFound for an unknown vendor.
+        # With an access key of a vendor, asks the vendor for its count, at most once per minute.
         method Bill(month: ?bool, reset: ?string) -> (
           period: string,
           vendors: []VendorBill,
           advice: []BillAdvice
+        )
+
+        # Reply of a vendor for tests of the parser; client addresses are replaced by 203.0.113.1
+        type ProofVector (vendor: string, names: []string, types: []string, status: int, body: string)
+
+        # A call for one feature of the protocol, without secrets and account numbers.
+        # expected: assumption of the code. units: upper bound
+        type ProofStep (
+          label: string,
+          expected: string,
+          verdict: (agrees, differs, skipped),
+          request: ?string,
+          status: ?int,
+          result: string,
+          units: int,
+          vector: ?ProofVector
+        )
+
+        # Calls a vendor once for each feature of its protocol, and compares the replies with the
+        # assumptions of the code. The calls count in the budget of the vendor. With `plan`, returns
+        # the cost without a call. units: upper bound. With `more`, each step has a reply, and the
+        # last reply has none. A changing call.
+        # + max-units: ?int (parameter)        a call that could exceed the limit is skipped
+        method Prove(vendor: string, name: ?string, plan: ?bool) -> (
+          vendor: string,
+          name: string,
+          calls: int,
+          units: int,
+          money: ?Cost,
+          steps: []ProofStep
         )
         """
 }

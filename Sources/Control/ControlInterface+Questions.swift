@@ -41,7 +41,10 @@ extension ControlInterface {
         # + next-seconds: ?int                 until the name is resolved again
         # + next-by: ?string                   refresh: a prefetch. query: the next query
         # + next-billable-calls: int           billable calls of that resolution
-        type Cost (vendor: ?string)
+        # units, money: of billable-calls, upper bound. money: absent if the price is unknown
+        # + next-units: ?int, next-money: ?Cost      of next-billable-calls
+        # + answer-units: ?int, answer-money: ?Cost  of the cached answer
+        type QueryCost (vendor: ?string, units: ?int, money: ?Cost)
 
         # A request to a vendor, or a query to an upstream.
         # why: first: the first one. next: after a failure. hedge: after no reply in time
@@ -63,19 +66,26 @@ extension ControlInterface {
 
         # + left-out: int                      attempts and notes beyond the first 64
         # + billable-calls: int                upper bound
-        type Report (answer: Resolved, attempts: []Attempt, notes: []string)
+        # units, money: of these calls, upper bound. money: absent if the price is unknown
+        type Report (
+          answer: Resolved,
+          attempts: []Attempt,
+          notes: []string,
+          units: ?int,
+          money: ?Cost
+        )
+
         # Returns how a client's query would be answered now, stage by stage. Sends nothing, unless
         # `live` is true: then the name is resolved past the cache, and the reply lists the
         # attempts; this requires the rights of changing calls. The default type is A. `answer` is
         # absent if the name would have to be resolved.
-        # is absent if the name would have to be resolved.
         method Explain(name: string, type: ?string, live: ?bool) -> (
           name: string,
           type: string,
           steps: []Step,
           route: ?RouteMatch,
           answer: ?Resolved,
-          cost: Cost,
+          cost: QueryCost,
           live: ?Report
         )
         # Resolves names as for a client, which can cause billable calls: requires the rights of

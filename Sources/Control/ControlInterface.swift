@@ -15,6 +15,7 @@ package enum ControlInterface {
         case dump = "Dump"
         case top = "Top"
         case bill = "Bill"
+        case prove = "Prove"
         case watch = "Watch"
         case pause = "Pause"
         case resume = "Resume"

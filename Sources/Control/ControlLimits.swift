@@ -22,6 +22,9 @@ package enum ControlLimits {
     /// not nested.
     package static let callValues = 1100
 
+    /// Default limit of the units of `Prove`.
+    package static let provedUnits: UInt64 = 40
+
     /// Entries in a reply to `Top`: the names counted for each vendor.
     package static let topEntries = 1...1024
 

@@ -10,6 +10,8 @@ struct Account: Sendable, Equatable {
         case alibabaID = "alibaba-id"
         case alibabaSecret = "alibaba-secret"
         case alibabaAES = "alibaba-aes"
+        case alibabaAccessKeyID = "alibaba-key-id"
+        case alibabaAccessKeySecret = "alibaba-key-secret"
         case alidnsUID = "alidns-uid"
         case alidnsKey = "alidns-ak"
         case alidnsSecret = "alidns-secret"
@@ -29,6 +31,8 @@ struct Account: Sendable, Equatable {
             case .alibabaSecret:
                 "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
             case .alibabaAES: "000102030405060708090a0b0c0d0e0f"
+            case .alibabaAccessKeyID: "testid"
+            case .alibabaAccessKeySecret: "testsecret"
             case .alidnsUID: "9999"
             case .alidnsKey: "testak"
             case .alidnsSecret: "testsecret"
@@ -50,7 +54,8 @@ struct Account: Sendable, Equatable {
             case .keyDES: value.utf8.count == 8 ? nil : "\(value.utf8.count) octets, not 8"
             case .keyAES: value.utf8.count == 16 ? nil : "\(value.utf8.count) octets, not 16"
             case .alibabaAES: Hex.decode(value)?.count == 16 ? nil : "not 32 hexadecimal digits"
-            case .alibabaSecret, .alidnsKey, .alidnsSecret, .baiduSecret, .volcengineSecret:
+            case .alibabaAccessKeyID, .alibabaAccessKeySecret, .alibabaSecret, .alidnsKey,
+                .alidnsSecret, .baiduSecret, .volcengineSecret:
                 value.isEmpty ? "empty" : nil
             }
         }

@@ -10,12 +10,24 @@ final class Bill: Sendable {
         var units = 0
         /// By lower-case name, then by record type.
         var names: [String: [Charge.Item.RecordType: Int]] = [:]
+        /// Answers of Alibaba's APIs with an address.
+        var alibaba = (http: 0, https: 0)
     }
 
     private let state = Lock(State())
 
-    func add(_ items: [Charge.Item]) {
+    /// Answers of Alibaba's APIs with an address, by connection.
+    var alibabaResolutions: (http: Int, https: Int) { state.withLock(\.alibaba) }
+
+    func add(_ items: [Charge.Item], rate: Rate, isHTTPS: Bool) {
         state.withLock { state in
+            if rate.unit == .answer {
+                if isHTTPS {
+                    state.alibaba.https += items.count
+                } else {
+                    state.alibaba.http += items.count
+                }
+            }
             for item in items {
                 let isCounted =
                     state.names.count < Limits.countedNames || state.names[item.name] != nil

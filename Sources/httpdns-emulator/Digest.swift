@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
+import Foundation
 
 /// Digests of the vendors' signatures, in lower-case hexadecimal.
 enum Digest {
@@ -11,6 +12,10 @@ enum Digest {
 
     /// Alibaba v2.
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
+        Hex.encode(hmac(text, key: key, "SHA256"))
+    }
+
+    private static func hmac(_ text: String, key: [UInt8], _ digest: String) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
         let text = Array(text.utf8)
@@ -19,7 +24,7 @@ enum Digest {
             nil,
             "HMAC",
             nil,
-            "SHA256",
+            digest,
             nil,
             key,
             key.count,
@@ -29,8 +34,13 @@ enum Digest {
             octets.count,
             &count
         )
-        precondition(unsafe done != nil, "OpenSSL has no HMAC-SHA256")
-        return Hex.encode(Array(octets[..<count]))
+        precondition(unsafe done != nil, "OpenSSL has no HMAC-\(digest)")
+        return Array(octets[..<count])
+    }
+
+    /// Alibaba's RPC interface; in Base64.
+    static func hmacSHA1Base64(_ text: String, key: [UInt8]) -> String {
+        Data(hmac(text, key: key, "SHA1")).base64EncodedString()
     }
 
     /// Constant time for equal lengths.

@@ -15,7 +15,7 @@ final class Emulator: Sendable {
 
     let calls = Calls()
 
-    let bill = Bill()
+    let bill: Bill
 
     let clock: Clock
 
@@ -30,6 +30,7 @@ final class Emulator: Sendable {
         zoneFile: String?,
         faults: FaultPlan,
         clock: Clock,
+        bill: Bill = Bill(),
         logsCalls: Bool
     ) throws(ZoneError) {
         let zone = try Self.load(zoneFile)
@@ -38,6 +39,7 @@ final class Emulator: Sendable {
         self.zone = Lock((zone, Calls.Loaded(generation: 1, names: zone.count)))
         self.faults = faults
         self.clock = clock
+        self.bill = bill
         self.logsCalls = logsCalls
     }
 
@@ -94,7 +96,9 @@ final class Emulator: Sendable {
                     in: zone,
                     isHTTPS: request.isHTTPS,
                     isRefused: damage.error != nil
-                )
+                ),
+                rate: charge.rate,
+                isHTTPS: request.isHTTPS
             )
         }
         logCall(call, request, reply, firing)

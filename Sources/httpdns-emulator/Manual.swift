@@ -110,6 +110,7 @@ enum Manual {
                                   alibaba-v1, -v2-m0, -v2-m1, -v2-m2, -ss,
                                   each also with -signed; baidu; volcengine;
                                   json-resolve, -dns-query, -alidns (signed);
+                                  alibaba-api;
                                   and VENDOR-refused
           GET  /_emulator/bill    JSON, see BILLING: {"units": N, "names": {NAME:
                                   {"a": N, "aaaa": N, "other": N}}}
@@ -150,7 +151,8 @@ enum Manual {
         Alibaba: a parameter that cannot be parsed or decrypted is MissingArgument; a wrong \
         account is AccountNotExists in v1 and InvalidAccount in v2; a sixth name is LimitExceeded \
         in v1 and TooManyHosts in v2; exp and t must be within 24 h; sdns- parameters are returned \
-        as extra.
+        as extra. The RPC call GetResolveCountSummary, at '/?Action=', counts the names and \
+        families with an address since the start or the reset, whatever its period.
 
         Baidu: the error texts are the emulator's own, and type is ipv4, ipv6 or dual_stack, as \
         in the SDK. Volcengine: several names get an array of single answers; type is A, AAAA, or \
@@ -160,8 +162,8 @@ enum Manual {
 
     /// A long value is on its own line.
     private static let accounts = Account.Field.allCases.map { field in
-        let name = field.rawValue + String(repeating: " ", count: 18 - field.rawValue.count)
-        let fits = field.demo.count <= 50
+        let name = field.rawValue + String(repeating: " ", count: 20 - field.rawValue.count)
+        let fits = field.demo.count <= 48
         return "  \(fits ? name : field.rawValue + "\n    ")\(field.demo)"
     }
     .joined(separator: "\n")

@@ -107,9 +107,11 @@ struct Program: AsyncParsableCommand {
             throw ValidationError("--fault: more than \(Limits.faults)")
         }
         let account = try makeAccount()
+        let bill = Bill()
         let vendors: [any Vendor] = [
             Tencent(account: account, manner: try tencent.manner(at: own)),
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
+            AlibabaAPI(account: account, bill: bill),
             Baidu(account: account),
             // Volcengine's parameters distinguish its /resolve.
             Volcengine(account: account),
@@ -121,6 +123,7 @@ struct Program: AsyncParsableCommand {
                 zoneFile: zone,
                 faults: FaultPlan(faults, seed: seed ?? .random(in: .min ... .max)),
                 clock: Clock(offset: clockOffset),
+                bill: bill,
                 logsCalls: log
             )
         } catch {

@@ -31,7 +31,8 @@ struct Httpdnsctl: ParsableCommand {
             """,
         version: "httpdnsctl \(Product.version)",
         subcommands: [
-            StatusVerb.self, StatsVerb.self, TopVerb.self, BillVerb.self, WatchVerb.self,
+            StatusVerb.self, StatsVerb.self, TopVerb.self, BillVerb.self, ProveVerb.self,
+            WatchVerb.self,
             LookupVerb.self, ExplainVerb.self, ResolveVerb.self, DumpVerb.self, FlushVerb.self,
             PauseVerb.self,
             ResumeVerb.self, ReloadVerb.self, CheckVerb.self, SettingsVerb.self,

@@ -91,7 +91,9 @@ struct Program: ParsableCommand {
         if printConfig {
             print(settings.take().effectiveText, terminator: "")
         } else if check {
-            for warning in settings.take().warnings { Self.complain("warning: \(warning)") }
+            let settings = settings.take()
+            for warning in settings.warnings { Self.complain("warning: \(warning)") }
+            for hint in settings.costHints { Self.complain("hint: \(hint)") }
             print("ok")
         } else {
             Glibc.exit(Self.serve(settings, from: file, level: logLevel))

@@ -103,6 +103,12 @@ struct FixedHandler: ControlHandling {
 
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply { Samples.bill }
 
+    func countByVendors() async {}
+
+    func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply {
+        Samples.proved
+    }
+
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
         var reply = Samples.slowest
         reply.entries = Array(reply.entries.prefix(count))

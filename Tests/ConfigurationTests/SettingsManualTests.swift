@@ -47,7 +47,11 @@ struct SettingsManualTests {
         let folder = try TemporaryFolder()
         _ = try folder.write("1234567", to: "tencent.token")
         _ = try folder.write("1234567890123456", to: "tencent.key")
-        for name in ["alibaba.secret", "alibaba.aes", "alidns.secret", "baidu.secret"] {
+        let names = [
+            "alibaba.secret", "alibaba.aes", "alibaba.access-key-id", "alibaba.access-key-secret",
+            "alidns.secret", "baidu.secret",
+        ]
+        for name in names {
             _ = try folder.write("00112233445566778899aabbccddeeff", to: name)
         }
         _ = try folder.write("00112233445566778899aabbccddeeff", to: "volcengine.secret")

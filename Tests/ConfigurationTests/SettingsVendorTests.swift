@@ -37,6 +37,49 @@ struct SettingsVendorTests {
         }
     }
 
+    // MARK: - Costs
+
+    @Test("an access key for the vendor's own count has two parts, and is only for Alibaba")
+    func billing() throws {
+        let key = "billing: {access-key-id: $number, access-key-secret: $words}"
+        #expect(
+            messages("kind: alibaba, account: 1, \(key)").first?.contains("visible ASCII") == true
+        )
+        let good = "billing: {access-key-id: $number, access-key-secret: $hex}"
+        let vendor = try #require(
+            try settings(of: text("kind: alibaba, account: 1, \(good)")).vendors.first
+        )
+        #expect(vendor.resolveCount != nil && vendor.billing?.accessKeyID?.value.count == 7)
+        let half = messages("kind: alibaba, account: 1, billing: {access-key-id: $number}")
+        #expect(half.count == 1 && half[0].contains("access-key-secret"), "\(half)")
+        #expect(
+            messages("kind: json, url: \"https://dns.example/\", servers: [192.0.2.1], \(good)")
+                .first?.contains("option of vendor kind alibaba") == true
+        )
+        let plain = try settings(of: text("kind: alibaba, account: 1"))
+        #expect(plain.vendors.first?.resolveCount == nil)
+    }
+
+    @Test(
+        "hints name the settings that cost less",
+        arguments: [
+            ("kind: alibaba, account: 1", ["scheme: http, encryption: gcm"]),
+            (
+                "kind: alibaba, account: 1, encryption: gcm, aes-key: $hex, families: both",
+                ["encryption: none", "scheme: http, encryption: gcm", "families: auto"]
+            ),
+            ("kind: alibaba, account: 1, scheme: http, encryption: gcm, aes-key: $hex", []),
+            ("kind: alibaba, account: 1, price: {weight: 2}", []),
+            ("kind: json, url: \"https://dns.example/\", servers: [192.0.2.1]", nil),
+        ] as [(String, [String]?)]
+    )
+    func hints(options: String, expected: [String]?) throws {
+        let hints = try settings(of: text(options)).costHints
+        let wanted = expected.map { $0 + ["minimum-ttl: 300s"] } ?? []
+        #expect(hints.map { $0.split(separator: "`")[1] } == wanted.map { $0[...] })
+        #expect(hints.allSatisfy { $0.contains("; gives up: ") })
+    }
+
     // MARK: - Defaults
 
     @Test(

@@ -55,7 +55,8 @@ struct InterfaceTests {
         #expect(
             members("method") == [
                 "Status", "Stats", "Flush", "Lookup", "Explain", "Resolve", "Dump", "Top", "Bill",
-                "Watch", "Pause", "Resume", "Reload", "Check", "Settings", "Routes", "LogLevel",
+                "Prove", "Watch", "Pause", "Resume", "Reload", "Check", "Settings", "Routes",
+                "LogLevel",
                 "Version",
             ]
         )

@@ -10,8 +10,8 @@ struct MessageFormatTests {
     static let replies: [any Codable & Sendable] = [
         Samples.status, Samples.stats, Samples.lookup, Samples.resolved, Samples.dump,
         Samples.explained, Samples.foretold, Samples.watch, Samples.slowest,
-        Samples.counts(.names), Samples.top, Samples.bill, Samples.reloaded, Samples.rejected,
-        Samples.settings,
+        Samples.counts(.names), Samples.top, Samples.bill, Samples.proved, Samples.reloaded,
+        Samples.rejected, Samples.settings,
         Samples.routes, Samples.paused, Samples.resumed, Samples.version,
         FlushReply(removed: 1), LogLevelReply(level: "info", settingsLevel: "info"),
         PauseReply(upstream: "isp", changed: true, isPaused: true),

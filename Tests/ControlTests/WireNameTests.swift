@@ -51,7 +51,8 @@ struct WireNameTests {
             + #""uptime-seconds":275460,"vendors":[{"billable-calls":12000,"#
             + #""budget":{"beyond":0,"calls-per-day":20000,"day-ends-seconds":11100,"#
             + #""spent-today":12000,"state":"within"},"calls":12345,"#
-            + #""channel":"https","clock-skew-seconds":-75,"connections-opened":12,"#
+            + #""channel":"https","client-address":"203.0.113.9","#
+            + #""client-subnet":"203.0.113.7","clock-skew-seconds":-75,"connections-opened":12,"#
             + #""connections-reused":11988,"kind":"tencent","name":"tencent","#
             + #""protected":true,"refresh":{"count":3,"error":"timeout","failures":1,"last-age-seconds":200},"#
             + #""servers":[{"address":"192.0.2.1","calls":12000,"current":true,"failed":0,"#
@@ -114,7 +115,7 @@ struct WireNameTests {
             + #""vendors":[{"avoided":{"batched":0,"cached":890,"merged":7,"paired":30},"#
             + #""billable-calls":58,"billable-names":60,"budget":{"beyond":4,"#
             + #""calls-per-day":1000,"day-ends-seconds":3600,"spent-today":1000,"#
-            + #""state":"spent"},"calls":61,"connections-opened":4,"connections-reused":57,"#
+            + #""state":"spent"},"calls":61,"client-address":"203.0.113.9","connections-opened":4,"connections-reused":57,"#
             + #""cost":{"amount":0.18,"currency":"CNY"},"dropped":{},"empty":3,"failed":3,"failures":{"http":1,"timeout":2,"tls":0},"#
             + #""failures-by-kind":{"http":1,"timeout":2,"tls":0},"lookups":97,"#
             + #""name":"tencent","protected":true,"routes":[{"domain":"example.com","names":45,"#
@@ -130,7 +131,8 @@ struct WireNameTests {
         #expect(
             try text(Samples.top)
                 == #"{"entries":[{"calls":1500,"domain":"example.com","excess":0,"#
-                + #""name":"www.example.com.","route":"httpdnsd.yaml:12","vendor":"tencent"},"#
+                + #""name":"www.example.com.","route":"httpdnsd.yaml:12","units":7500,"#
+                + #""vendor":"tencent"},"#
                 + #"{"calls":12,"domain":"","excess":2,"name":"a.example.org.","#
                 + #""route":"httpdnsd.yaml:16","vendor":"alibaba"}],"kind":"cost","#
                 + #""since-seconds":3600,"total":2000}"#
@@ -164,7 +166,8 @@ struct WireNameTests {
             + #""ttl-seconds":60,"type":"A"}"#
         #expect(
             try text(Samples.explained)
-                == #"{"cost":{"billable-calls":1,"next-billable-calls":0,"vendor":"tencent"},"#
+                == #"{"cost":{"billable-calls":1,"money":{"amount":0.00015,"currency":"CNY"},"#
+                + #""next-billable-calls":0,"units":5,"vendor":"tencent"},"#
                 + #""live":{"answer":\#(answer),"attempts":[{"after-ms":0.25,"after-us":250,"#
                 + #""connected-ms":4.5,"connected-us":4500,"#
                 + #""first-octet-ms":17.5,"first-octet-us":17500,"name":"tencent","#
@@ -175,7 +178,8 @@ struct WireNameTests {
                 + #""why":"first"},{"after-ms":12,"after-us":12000,"name":"tencent","#
                 + #""result":"under way","#
                 + #""server":"192.0.2.2:443","why":"hedge"}],"billable-calls":2,"left-out":3,"#
-                + #""notes":["cached www.example.com. A for 60 s"]},"#
+                + #""money":{"amount":0.0003,"currency":"CNY"},"#
+                + #""notes":["cached www.example.com. A for 60 s"],"units":10},"#
                 + #""name":"www.example.com.","route":{"fallback":"upstream","#
                 + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","silent":[],"#
                 + #""upstreams":[],"#
@@ -188,8 +192,10 @@ struct WireNameTests {
         #expect(foretold.hasPrefix(#"{"answer":{"name":"www.example.com.","#))
         #expect(
             foretold.contains(
-                #""cost":{"billable-calls":0,"next-billable-calls":1,"next-by":"refresh","#
-                    + #""next-seconds":45,"#
+                #""cost":{"answer-money":{"amount":1.5e-05,"currency":"CNY"},"#
+                    + #""answer-units":5,"billable-calls":0,"next-billable-calls":1,"#
+                    + #""next-by":"refresh","next-money":{"amount":3e-05,"currency":"CNY"},"#
+                    + #""next-seconds":45,"next-units":10,"units":0,"#
             )
         )
         #expect(!foretold.contains("live") && !foretold.contains("took-us"))

@@ -222,7 +222,11 @@ struct BillTests {
     @Test func `names beyond the limit share one entry`() {
         let bill = Bill()
         for number in 0...Limits.countedNames {
-            bill.add([.init(name: "\(number).example", type: .a, units: 5)])
+            bill.add(
+                [.init(name: "\(number).example", type: .a, units: 5)],
+                rate: .request,
+                isHTTPS: false
+            )
         }
         #expect(bill.json.text.contains(#""(other)":{"a":5}"#))
         #expect(bill.json.text.hasPrefix(#"{"units":\#(5 * (Limits.countedNames + 1)),"#))

@@ -111,7 +111,8 @@ struct MissQueueTests {
         var refreshed = 0
         let queue = try MissQueue(refresh: { _ in refreshed += 1 }) { _ in }
         let query = Query(question: Question(name: try Name("www.example.com"), type: .a))
-        for _ in 0..<200 { queue.take(refresh: query, of: ClientNetwork(of: .v4(IPv4Address(value: 0x7F00_0001)), isProven: true)) }
+        let client = ClientNetwork(of: .v4(IPv4Address(value: 0x7F00_0001)), isProven: true)
+        for _ in 0..<200 { queue.take(refresh: query, of: client) }
         var turns: [Int] = []
         repeat { turns.append(refreshed) } while queue.handleRow()
         #expect(turns + [refreshed] == [0, 64, 128, 192, 200])

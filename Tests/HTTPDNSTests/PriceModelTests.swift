@@ -51,6 +51,23 @@ struct PriceModelTests {
         )
     }
 
+    @Test("units beyond the free ones cost money, and an empty answer may be free")
+    func marginalCost() {
+        let model = PriceModel(
+            .family,
+            weight: 5,
+            emptyIsFree: true,
+            freePerMonth: 100,
+            price: PriceModel.Price(per10000: 10, "CNY")
+        )
+        #expect(model.cost(of: 10, after: 50)?.amount == 0)
+        #expect(model.cost(of: 10, after: 95)?.amount == 0.005)
+        #expect(model.cost(of: 10, after: 100)?.amount == 0.01)
+        #expect(PriceModel.unknown.cost(of: 10, after: 0) == nil)
+        #expect(model.maximum(isEmpty: false) == 5 && model.maximum(isEmpty: true) == 0)
+        #expect(PriceModel.unknown.maximum(isEmpty: true) == 1)
+    }
+
     @Test("unanswered requests count in the upper bound, refused ones do not")
     func fates() {
         let model = PriceModel(.family, weight: 8, emptyIsFree: true)

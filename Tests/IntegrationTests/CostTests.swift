@@ -5,9 +5,10 @@ import Testing
 @Suite("Vendor costs", .needs(.dig, .nsd, .curl), .hangLimit)
 struct CostTests {
     private static let secondRoute = """
-        fallback: upstream
+        fallback-after: off
           - domains: ["*.many.example.com", many.example.net]
             vendors: [tencent]
+            fallback-after: off
         """
 
     private static func table(_ json: JSON) -> [String: Int] {

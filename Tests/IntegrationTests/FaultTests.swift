@@ -85,6 +85,7 @@ struct FaultTests {
         let harness = try ProgramHarness(
             channel,
             faults: [fault.fault],
+            route: "fallback-after: off",
             vendor: fault.isSilence ? "timeout: 500ms" : ""
         )
         let reply = try Self.ask(harness.daemon)

@@ -235,7 +235,7 @@ struct ReloadTests {
                 return """
                     \(vendor.text)
                     routes:
-                      - {domains: [example.com], vendors: [tencent]}
+                      - {domains: [example.com], vendors: [tencent], fallback-after: off}
                     \(upstream.text)
                     """
             }

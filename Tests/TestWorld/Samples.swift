@@ -33,6 +33,8 @@ package enum Samples {
         vendor.connectionsOpened = 12
         vendor.connectionsReused = 11_988
         vendor.clockSkewSeconds = -75
+        vendor.clientAddress = "203.0.113.9"
+        vendor.clientSubnet = "203.0.113.7"
         var budget = BudgetStatus(dayEndsSeconds: 11_100)
         (budget.callsPerDay, budget.spentToday) = (20_000, 12_000)
         vendor.budget = budget
@@ -167,6 +169,7 @@ package enum Samples {
         vendor.budget = budget
         vendor.units = BilledUnits(atLeast: 290, atMost: 300, today: 1200, month: 45_000)
         vendor.cost = BilledCost(amount: 0.18, currency: "CNY")
+        vendor.clientAddress = "203.0.113.9"
         stats.vendors = [vendor]
         var upstream = UpstreamStats(name: "isp", protected: false)
         upstream.queries = 42
@@ -271,6 +274,8 @@ package enum Samples {
         )
         reply.cost.vendor = "tencent"
         reply.cost.billableCalls = 1
+        reply.cost.units = 5
+        reply.cost.money = BilledCost(amount: 0.00015, currency: "CNY")
         var first = LiveAttempt(
             name: "tencent",
             server: "192.0.2.1:443",
@@ -296,6 +301,8 @@ package enum Samples {
         live.notes = ["cached www.example.com. A for 60 s"]
         live.leftOut = 3
         live.billableCalls = 2
+        live.units = 10
+        live.money = BilledCost(amount: 0.0003, currency: "CNY")
         reply.live = live
         return reply
     }
@@ -308,6 +315,11 @@ package enum Samples {
         reply.answer?.source = "cache"
         reply.answer?.tookUs = nil
         reply.cost.billableCalls = 0
+        (reply.cost.units, reply.cost.money) = (0, nil)
+        reply.cost.answerUnits = 5
+        reply.cost.answerMoney = BilledCost(amount: 0.000015, currency: "CNY")
+        reply.cost.nextUnits = 10
+        reply.cost.nextMoney = BilledCost(amount: 0.00003, currency: "CNY")
         reply.cost.nextSeconds = 45
         reply.cost.nextBy = "refresh"
         reply.cost.nextBillableCalls = 1
@@ -385,6 +397,10 @@ package enum Samples {
             rules: rules
         )
         bill.cost = BilledCost(amount: 0.176, currency: "CNY")
+        var count = VendorCount()
+        (count.http, count.https) = (100, 9000)
+        (count.units, count.difference) = (45_100, 100)
+        bill.counted = count
         bill.saved = ["cached": 4450, "merged": 35, "paired": 150, "batched": 0]
         bill.routes = [
             RouteCost(route: "httpdnsd.yaml:12", domain: "example.com", names: 60, units: 300)
@@ -410,6 +426,36 @@ package enum Samples {
         return BillReply(period: "month", vendors: [bill], advice: [advice])
     }
 
+    /// Reply to `Prove`.
+    package static var proved: ProveReply {
+        var first = ProofStep(
+            label: "families: A",
+            expected: "addresses",
+            result: "www.example.com. A 192.0.2.10 (60 s)"
+        )
+        first.verdict = .agrees
+        first.request = "GET https://192.0.2.1/v2/d?id=…&m=…"
+        first.status = 200
+        first.units = 5
+        first.vector = ProofVector(
+            vendor: "alibaba families: A",
+            names: ["www.example.com."],
+            types: ["A"],
+            status: 200,
+            body: "{}"
+        )
+        let second = ProofStep(label: "http: 2", expected: "addresses", result: "not called")
+        var reply = ProveReply(
+            vendor: "alibaba",
+            name: "www.example.com.",
+            calls: 2,
+            units: 10,
+            steps: [first, second]
+        )
+        reply.money = BilledCost(amount: 0.25, currency: "CNY")
+        return reply
+    }
+
     package static var top: TopReply<NameCost> {
         TopReply(
             kind: .cost,
@@ -421,6 +467,7 @@ package enum Samples {
                     vendor: "tencent",
                     calls: 1500,
                     excess: 0,
+                    units: 7500,
                     route: "httpdnsd.yaml:12",
                     domain: "example.com"
                 ),

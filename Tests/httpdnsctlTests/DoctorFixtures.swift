@@ -248,6 +248,27 @@ struct Fixture: Sendable, CustomTestStringConvertible {
                 $0.vendors[0].rest = VendorRest(by: .operator)
             }
         },
+        Fixture("no client-subnet", .clientAddress, .ok, "sees this machine as 203.0.113.9") {
+            $0.daemon = status { $0.vendors[0].clientAddress = "203.0.113.9" }
+        },
+        Fixture("client-subnet used", .clientAddress, .ok, "client-subnet 203.0.113.7") {
+            $0.daemon = status {
+                $0.vendors[0].clientAddress = "203.0.113.9"
+                $0.vendors[0].clientSubnet = "203.0.113.7"
+            }
+        },
+        Fixture("client-subnet ignored", .clientAddress, .warning, "for 198.51.100.1, but") {
+            $0.daemon = status {
+                $0.vendors[0].clientAddress = "198.51.100.1"
+                $0.vendors[0].clientSubnet = "203.0.113.7"
+            }
+        },
+        Fixture("client-subnet of the other family", .clientAddress, .warning, "ignores") {
+            $0.daemon = status {
+                $0.vendors[0].clientAddress = "2001:db8::1"
+                $0.vendors[0].clientSubnet = "203.0.113.7"
+            }
+        },
         Fixture("down", .vendors, .failure, "does not answer: timeout") {
             $0.daemon = status {
                 var server = VendorServer(address: "192.0.2.1")

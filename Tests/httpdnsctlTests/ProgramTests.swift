@@ -58,6 +58,7 @@ struct ProgramTests {
                 reply.entries = Array(reply.entries.prefix(request.count ?? 10))
                 return .results(reply)
             case .bill: return .results(Samples.bill)
+            case .prove: return .results(Samples.proved)
             case .watch:
                 #expect(call.more)
                 let replies = try? Reply.message(results: Samples.watch, continues: true)

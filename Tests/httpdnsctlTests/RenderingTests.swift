@@ -23,6 +23,7 @@ struct RenderingTests {
                 VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  CHANNEL             REMARKS
                 tencent      degraded  12,345                     12,000  tencent over https  clock 1 min 15 s behind ours
                     budget: 12,000 of 20,000 calls today (60.0 %); the day ends in 3 h 5 min
+                    client address: 203.0.113.9
                     connections: 12 new, 11,988 reused
                     addresses refreshed 3 times, last 3 min 20 s ago, 1 failure: timeout
                 * 192.0.2.1  up        12,000       0  18.3 ms
@@ -264,7 +265,7 @@ struct RenderingTests {
                    answer    noerror from cache (tencent/192.0.2.1:443), TTL 1 min
                     192.0.2.10
                     192.0.2.11
-                   cost      nothing now; next resolution in 45 s if it is in demand: 1 billable call to tencent
+                   cost      nothing now; the answer cost at most 5 units (0.000015 CNY); next resolution in 45 s if it is in demand: 1 billable call, 10 units (0.00003 CNY) to tencent
 
                 """
         )
@@ -277,7 +278,8 @@ struct RenderingTests {
         reply.cost.nextBy = "query"
         #expect(
             ExplainText.render(reply, plain).hasSuffix(
-                "nothing now; next resolution by the first query after 1 s: 1 billable call to tencent\n"
+                "next resolution by the first query after 1 s: 1 billable call, "
+                    + "10 units (0.00003 CNY) to tencent\n"
             )
         )
     }
@@ -298,7 +300,7 @@ struct RenderingTests {
                 answer noerror from vendor (tencent/192.0.2.1:443), TTL 1 min after 18.2 ms
                     192.0.2.10
                     192.0.2.11
-                cost 2 billable calls
+                cost 2 billable calls, 10 units (0.0003 CNY)
 
                 """
         )
@@ -336,11 +338,54 @@ struct RenderingTests {
         #expect(
             TopText.costs(Samples.top, plain) == """
                 2,000 names in billable calls since 1 h ago
-                NAME                 CALLS   SHARE  VENDOR   ROUTE
-                www.example.com.     1,500  75.0 %  tencent  httpdnsd.yaml:12 (example.com)
-                a.example.org.    10 to 12   0.6 %  alibaba  httpdnsd.yaml:16
+                NAME                 CALLS   SHARE  UNITS  VENDOR   ROUTE
+                www.example.com.     1,500  75.0 %  7,500  tencent  httpdnsd.yaml:12 (example.com)
+                a.example.org.    10 to 12   0.6 %      -  alibaba  httpdnsd.yaml:16
 
                 """
+        )
+    }
+
+    @Test("bill shows the vendor's own count beside ours, or why there is none")
+    func counted() throws {
+        var reply = Samples.bill
+        let text = BillText.render(reply, plain)
+        #expect(
+            text.contains(
+                "for the whole account (interface not confirmed on a live account): 100 over HTTP, "
+                    + "9,000 over HTTPS = 45,100 units, 100 more than counted here\n"
+            ),
+            "\(text)"
+        )
+        var count = VendorCount()
+        count.problem = "timed out"
+        reply.vendors[0].counted = count
+        #expect(BillText.render(reply, plain).contains("account): not available: timed out\n"))
+    }
+
+    @Test("prove shows the cost, each step, and what was expected of a step that differs")
+    func proved() throws {
+        #expect(
+            ProveText.plan(Samples.proved)
+                == "alibaba: 2 calls with the name www.example.com., at most 10 units (0.25 CNY) "
+                + "in total"
+        )
+        var steps = Samples.proved.steps
+        #expect(
+            steps.map { ProveText.step($0, plain) }.joined() == """
+                agrees   families: A, 5 units
+                    GET https://192.0.2.1/v2/d?id=…&m=…
+                    HTTP 200: www.example.com. A 192.0.2.10 (60 s)
+                skipped  http: 2
+                    expected addresses
+                    not called
+
+                """
+        )
+        steps[0].verdict = .differs
+        #expect(ProveText.step(steps[0], plain).hasPrefix("DIFFERS  families: A, 5 units\n    exp"))
+        #expect(
+            ProveText.summary(steps) == "0 agree, 1 differ, 1 skipped; at most 5 units billed\n"
         )
     }
 

@@ -207,7 +207,19 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
+            // Not in the queue, because it waits for servers.
+            await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
+        case .prove:
+            let request = try call.arguments(as: ProveRequest.self)
+            try allowChange(call, by: peer)
+            guard call.more, !call.oneway else {
+                return try await Self.message(try await handler.prove(request, nil))
+            }
+            let last = try await handler.prove(request) {
+                try await sendMore(try await part($0, for: peer))
+            }
+            return try await Self.message(last)
         case .watch:
             let request = try call.arguments(as: WatchRequest.self)
             try Self.allowMore(call)

@@ -46,10 +46,19 @@ package protocol ControlHandling: Sendable {
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
+    /// Asks the vendors for their own counts, which `bill` returns; takes up to 6 s.
+    func countByVendors() async
+
     /// Returns billed units and costs, after resetting the counts of `request.reset`.
     ///
     /// - Throws: `notFound` for an unknown vendor.
     func bill(_ request: BillRequest) async throws(MethodError) -> BillReply
+
+    /// Compares a vendor with the assumptions of the code, with billable calls.
+    ///
+    /// - Parameter send: receives the steps in order; nil to return all.
+    /// - Throws: as `watch`.
+    func prove(_ request: ProveRequest, _ send: Send<ProveReply>?) async throws -> ProveReply
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
 

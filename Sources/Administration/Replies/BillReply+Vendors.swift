@@ -13,8 +13,15 @@ extension BillReply {
     /// - Parameters:
     ///   - isMonthly: true for the costs of the month instead of the day.
     ///   - seconds: time since the counters were zero.
+    ///   - counts: the vendors' own counts, or their errors.
     @ServiceLoop
-    init(_ state: DaemonState, stats: [VendorStats], isMonthly: Bool, seconds: Int) {
+    init(
+        _ state: DaemonState,
+        stats: [VendorStats],
+        isMonthly: Bool,
+        seconds: Int,
+        counts: [String: ResolveCounts.Outcome]
+    ) {
         var bills: [VendorBill] = []
         var advice: [BillAdvice] = []
         for vendor in state.vendors {
@@ -27,6 +34,9 @@ extension BillReply {
             )
             bill.cost = BilledCost(statistics, isMonthly: isMonthly)
             bill.problem = statistics.usageProblem
+            bill.counted = counts[vendor.settings.name].map { result in
+                VendorCount(result, weight: statistics.price.weight, units: bill.units.month)
+            }
             // A merged, paired or cached look-up would have cost one item; names of a shared request
             // only save units if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
@@ -72,14 +82,32 @@ extension BilledCost {
     ///
     /// The units of earlier days use up the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
-        guard let month = BilledCost(statistics) else { return nil }
-        self = month
-        guard !isMonthly, let usage = statistics.usage,
-            let before = statistics.price.cost(
-                ofMonth: usage.unitsThisMonth - min(usage.unitsThisMonth, usage.unitsToday)
-            )
-        else { return }
-        amount = max(0, ((amount - before.amount) * 1_000_000).rounded() / 1_000_000)
+        guard let usage = statistics.usage else { return nil }
+        let units = isMonthly ? usage.unitsThisMonth : usage.unitsToday
+        self.init(units, isSpent: true, statistics)
+    }
+}
+
+extension VendorCount {
+    /// Makes the comparison of the vendor's count with `units`, ours of the month.
+    ///
+    /// - Parameter weight: units of a resolution, which Alibaba weights by protection.
+    fileprivate init(_ outcome: ResolveCounts.Outcome, weight: UInt64, units ours: UInt64?) {
+        self.init()
+        switch outcome {
+        case .failure(let failure): problem = failure.text
+        case .success(let count):
+            (http, https) = (count.http, count.https)
+            let isEncrypted = ![1, 5].contains(weight)
+            let sum =
+                Double(count.http)
+                * Double(Alibaba.weight(usesTLS: false, isEncrypted: isEncrypted))
+                + Double(count.https)
+                * Double(Alibaba.weight(usesTLS: true, isEncrypted: isEncrypted))
+            guard sum < Double(Int64.max) else { return }
+            units = UInt64(sum)
+            difference = ours.map { Int64(sum) - Int64(clamping: $0) }
+        }
     }
 }
 
@@ -114,49 +142,15 @@ extension BillAdvice {
                 givesUp: givesUp
             )
         }
-        var list: [BillAdvice?] = []
-        if case .alibaba(let account) = settings.account, settings.price?.weight == nil {
-            let weight = Double(statistics.price.weight)
-            let isV2 = account.api == .v2
-            if account.scheme == .https, account.encryption != .none {
-                list.append(
-                    advice(
-                        "encryption: none",
-                        5 / weight,
-                        "the second encryption inside of TLS"
-                    )
-                )
-            }
-            if account.scheme == .https, isV2 {
-                list.append(
-                    advice(
-                        "scheme: http, encryption: gcm",
-                        3 / weight,
-                        "forward secrecy; an observer sees the account, the sizes and the times of "
-                            + "calls, but no names and addresses, and cannot change answers"
-                    )
-                )
-            }
+        return settings.savings(statistics.price, minimumTTL: minimumTTL).compactMap { saving in
+            let ratio =
+                switch saving {
+                case .channel(_, let weight, _): Double(weight) / Double(statistics.price.weight)
+                case .families: (1 + client.shareOfNamesWithBothFamilies) / 2
+                case .minimumTTL:
+                    statistics.unitsAtAdvisedTTL / Double(max(1, statistics.units.atMost))
+                }
+            return advice(saving.setting, ratio, saving.givesUp)
         }
-        if statistics.price.item == .family, settings.families == .both {
-            list.append(
-                advice(
-                    "families: auto",
-                    (1 + client.shareOfNamesWithBothFamilies) / 2,
-                    "nothing; the first query for the other family of a name waits for a call"
-                )
-            )
-        }
-        if minimumTTL < ClientLimits.advisedTTL {
-            list.append(
-                advice(
-                    "minimum-ttl: \(ClientLimits.advisedTTL.components.seconds)s",
-                    statistics.unitsAtAdvisedTTL / Double(max(1, statistics.units.atMost)),
-                    "changed addresses are noticed later; the value is an upper bound for names in "
-                        + "constant use"
-                )
-            )
-        }
-        return list.compactMap(\.self)
     }
 }

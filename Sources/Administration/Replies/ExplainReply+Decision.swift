@@ -16,7 +16,7 @@ extension ExplainReply {
         self.init(name: "\(question.name)", type: "\(question.type)")
         route = decision.match.map { ExplainedRoute($0, decision.plan) }
         answer = decision.answer(origins)
-        cost = ExplainedCost(decision)
+        cost = ExplainedCost(decision, vendorOfAnswer: answer?.origin)
         steps = [
             decision.questionStep, decision.hostsStep, decision.specialStep, decision.routeStep,
             decision.cacheStep(origins),
@@ -44,20 +44,51 @@ extension ExplainedRoute {
 
 extension ExplainedCost {
     /// Makes the cost of a query now, and of the next resolution.
+    ///
+    /// - Parameter origin: vendor or upstream of the cached answer.
     @ServiceLoop
-    fileprivate init(_ decision: Decision) {
+    fileprivate init(_ decision: Decision, vendorOfAnswer origin: String?) {
         self.init()
+        units = 0
         if decision.asks {
-            let asked = decision.trials + (decision.payee.map { [$0] } ?? [])
-            vendor = asked.last?.name
-            billableCalls = asked.count { $0.facts.isBillable }
+            let probes = decision.trials.map { ($0, $0.maximumProbeUnits) }
+            let asked = probes + (decision.payee.map { [($0, decision.units(of: $0))] } ?? [])
+            vendor = asked.last?.0.name
+            billableCalls = asked.count { $0.0.facts.isBillable }
+            units = asked.reduce(0) { $0 + $1.1 }
+            money = BilledCost(
+                sum: asked.map { BilledCost($1, isSpent: false, $0.statistics) }
+            )
         }
         guard let hit = decision.hit else { return }
+        if hit.source == .vendor,
+            let client = decision.match?.route.vendors.first(where: { $0.name == origin })
+        {
+            let units = client.price.maximum(isEmpty: hit.isNegative)
+            answerUnits = units
+            answerMoney = BilledCost(units, isSpent: true, client.statistics)
+        }
         nextSeconds = Int(clamping: hit.refreshIn ?? hit.remaining)
         nextBy = hit.refreshIn == nil ? "query" : "refresh"
-        let next = decision.plan.firstAsked
-        vendor = next?.name
-        nextBillableCalls = next?.facts.isBillable ?? false ? 1 : 0
+        nextUnits = 0
+        vendor = decision.plan.firstAsked?.name
+        guard let next = decision.plan.firstAsked else { return }
+        nextBillableCalls = next.facts.isBillable ? 1 : 0
+        let units = decision.units(of: next)
+        nextUnits = units
+        nextMoney = BilledCost(units, isSpent: false, next.statistics)
+    }
+}
+
+extension Decision {
+    /// Returns the most units of a request to `client` for this query.
+    @ServiceLoop
+    fileprivate func units(of client: VendorClient) -> UInt64 {
+        client.maximumUnits(
+            query.question.name,
+            wanted: query.question.type == .aaaa ? .v6 : .v4,
+            match?.route.options.families
+        )
     }
 }
 

@@ -9,8 +9,7 @@ extension LiveReport {
     @ServiceLoop
     init(asking query: Query, _ resolver: Resolver, _ clocks: Clocks) async {
         let vendors = resolver.preview(query).match?.route.vendors ?? []
-        let spent = { vendors.reduce(0) { $0 + $1.statistics.billable } }
-        let (trace, start, before) = (Trace(), clocks.now(), spent())
+        let (trace, start, before) = (Trace(), clocks.now(), vendors.map(\.statistics))
         let resolution = await resolver.resolve(
             query,
             deadline: start + ResolverLimits.total,
@@ -21,7 +20,20 @@ extension LiveReport {
         attempts = trace.attempts.map { LiveAttempt($0, since: start) }
         notes = trace.notes
         leftOut = trace.leftOut
-        billableCalls = Int(clamping: spent() - before)
+        let spent = zip(vendors.map(\.statistics), before).map { now, before in
+            (
+                statistics: now,
+                calls: now.billable - before.billable,
+                units: now.units.atMost - before.units.atMost
+            )
+        }
+        billableCalls = Int(clamping: spent.reduce(0) { $0 + $1.calls })
+        units = spent.reduce(0) { $0 + $1.units }
+        money = BilledCost(
+            sum: spent.filter { $0.units > 0 }.map {
+                BilledCost($0.units, isSpent: true, $0.statistics)
+            }
+        )
     }
 }
 

@@ -88,6 +88,7 @@ extension VendorStats {
         reply.budget = BudgetStatus(statistics)
         reply.units = BilledUnits(statistics)
         reply.cost = BilledCost(statistics)
+        reply.clientAddress = statistics.clientAddress.map { "\($0)" }
         self = reply
     }
 }

@@ -30,6 +30,8 @@ extension VendorStatus {
         budget = BudgetStatus(statistics)
         units = BilledUnits(statistics)
         cost = BilledCost(statistics)
+        clientAddress = statistics.clientAddress.map { "\($0)" }
+        clientSubnet = settings.clientSubnet.map { "\($0)" }
         if statistics.refreshesAddresses {
             refresh = AddressRefresh(
                 count: statistics.refreshes,
@@ -160,10 +162,38 @@ extension BilledCost {
         guard let units = statistics.usage?.unitsThisMonth,
             let cost = statistics.price.cost(ofMonth: units)
         else { return nil }
-        // Rounded to a millionth: the sum of many small prices has no exact binary form.
+        self.init(cost)
+    }
+
+    /// Makes the cost of `units` of the current month; nil if the price or the usage is unknown.
+    ///
+    /// - Parameter isSpent: true if the usage contains these units.
+    init?(_ units: UInt64, isSpent: Bool, _ statistics: VendorStatistics) {
+        guard let month = statistics.usage?.unitsThisMonth else { return nil }
+        let used = isSpent ? month - min(month, units) : month
+        guard let cost = statistics.price.cost(of: units, after: used) else { return nil }
+        self.init(cost)
+    }
+
+    /// Sum of the costs; nil if there is none, or if one is unknown or in another currency.
+    init?(sum costs: [BilledCost?]) {
+        let known = costs.compactMap(\.self)
+        guard let first = known.first, known.count == costs.count,
+            known.allSatisfy({ $0.currency == first.currency })
+        else { return nil }
         self.init(
-            amount: (cost.amount * 1_000_000).rounded() / 1_000_000,
-            currency: cost.currency
+            PriceModel.Price(
+                per10000: known.reduce(0) { $0 + $1.amount },
+                first.currency
+            )
+        )
+    }
+
+    /// Rounded to 10⁻⁹, because the sum of many small prices has no exact binary form.
+    private init(_ price: PriceModel.Price) {
+        self.init(
+            amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,
+            currency: price.currency
         )
     }
 }

@@ -40,6 +40,10 @@ extension ControlHandler {
         }
     }
 
+    package func countByVendors() async {
+        await resolveCounts.refresh(daemon.state)
+    }
+
     package func bill(_ request: BillRequest) async throws(MethodError) -> BillReply {
         if let name = request.reset {
             guard case .vendor(let client) = try server(.vendor(name)) else {

@@ -20,6 +20,12 @@ package final class ControlHandler: ControlHandling {
     private var zero = CounterSnapshot()
     private var zeroAt: Instant
 
+    /// The vendors' own counts.
+    let resolveCounts = ResolveCounts()
+
+    /// True while ``prove(_:_:)`` makes calls.
+    var isProving = false
+
     /// May block on the disk.
     private let readResolvConf: @Sendable ([SocketAddress]) -> ResolvConf
 
@@ -108,7 +114,8 @@ package final class ControlHandler: ControlHandling {
             state,
             stats: CounterSnapshot(state).vendors(since: zero),
             isMonthly: isMonthly,
-            seconds: seconds(since: zeroAt)
+            seconds: seconds(since: zeroAt),
+            counts: resolveCounts.known(state)
         )
     }
 

@@ -54,7 +54,7 @@ extension Settings {
             guard let before = vendors.first(where: { $0.name == vendor.name }),
                 before.kind == vendor.kind
             else { return [] }
-            return zip(before.account.any.secrets, vendor.account.any.secrets)
+            return zip(before.secrets, vendor.secrets)
                 .filter { old, new in
                     old.secret?.source == new.secret?.source && old.secret != new.secret
                 }

@@ -268,7 +268,7 @@ extension Settings {
     /// True for a credential: systemd copies credentials only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
-            vendor.account.any.secrets.contains { entry in
+            vendor.secrets.contains { entry in
                 if case .credential = entry.secret?.source { true } else { false }
             }
         }

@@ -49,12 +49,42 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var families = FamilyChoice.automatic
 
+    /// Access key for the vendor's own count; nil for none.
+    package var billing: BillingSettings?
+
     /// Values that replace those of the vendor's price page; nil for none.
     package var price: PriceSettings?
 
     init(name: String, place: SettingsPlace) {
         self.name = name
         self.place = place
+    }
+}
+
+/// Access key of the vendor's interface for accounts, which may only read.
+package struct BillingSettings: Sendable, Equatable {
+    package var accessKeyID: SecretSetting?
+
+    package var accessKeySecret: SecretSetting?
+
+    package init() {}
+}
+
+extension VendorSettings {
+    /// Call that returns the vendor's own count; nil without an access key.
+    package var resolveCount: AlibabaResolveCount? {
+        guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
+            return nil
+        }
+        return AlibabaResolveCount(keyID: keyID.value, keySecret: keySecret.value)
+    }
+
+    /// All secrets with the names of their options.
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        account.any.secrets + [
+            ("billing.access-key-id", billing?.accessKeyID),
+            ("billing.access-key-secret", billing?.accessKeySecret),
+        ]
     }
 }
 

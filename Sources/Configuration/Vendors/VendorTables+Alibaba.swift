@@ -190,7 +190,51 @@ extension AlibabaSettings {
             """
         ),
         VendorSettings.batching(5),
+        .section(
+            "billing",
+            \.billing,
+            billingTable,
+            fresh: BillingSettings(),
+            """
+            Access key of a RAM user that may only read the counts of EMAS HTTPDNS. With it, \
+            `httpdnsctl bill` shows the vendor's own count beside that of httpdnsd. The key is used \
+            for nothing else. Requests go to httpdns-api.aliyuncs.com over https, at most one per \
+            minute. This option was not tested with a real account.
+            """
+        ),
     ]
+
+    private static let billingTable = SettingsTable<BillingSettings>(
+        .option(
+            "access-key-id",
+            \.accessKeyID,
+            .secret(accessKeyComplaint),
+            required: true,
+            example: .example("alibaba.access-key-id"),
+            """
+            Identifier of the key, in a file that other users cannot read, or in a systemd \
+            credential: {credential: NAME}.
+            """
+        ),
+        .option(
+            "access-key-secret",
+            \.accessKeySecret,
+            .secret(accessKeyComplaint),
+            required: true,
+            example: .example("alibaba.access-key-secret"),
+            """
+            Secret of the key, stored like `access-key-id`.
+            """
+        )
+    )
+
+    private static func accessKeyComplaint(_ key: Secret) -> String? {
+        let isUsable =
+            (1...VendorLimits.maximumAccount).contains(key.count)
+            && key.allSatisfy { (0x21...0x7E).contains($0) }
+        return isUsable
+            ? nil : "must be 1 to \(VendorLimits.maximumAccount) visible ASCII characters"
+    }
 }
 
 // MARK: - Checks

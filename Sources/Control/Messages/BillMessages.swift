@@ -58,12 +58,37 @@ package struct VendorBill: Codable, Sendable, Equatable {
     /// Reason why the counts are unknown or are lost at a restart; nil if there is none.
     package var problem: String?
 
+    /// Vendor's own count of the month; nil without an access key.
+    package var counted: VendorCount?
+
     /// Creates a bill.
     package init(name: String, units: BilledUnits, rules: BillRules) {
         self.name = name
         self.units = units
         self.rules = rules
     }
+}
+
+/// Count of the vendor itself, for the current month and the whole account.
+package struct VendorCount: Codable, Sendable, Equatable {
+    /// Resolutions over HTTP and HTTPS; nil if the vendor could not be asked.
+    package var http: UInt64?
+    package var https: UInt64?
+
+    /// Units of these resolutions, by the weights of the configured encryption.
+    package var units: UInt64?
+
+    /// `units` minus those that the daemon has counted in the month.
+    package var difference: Int64?
+
+    /// Reason why there is no count.
+    package var problem: String?
+
+    /// True if the interface was tested with a real account.
+    package var confirmed = false
+
+    /// Creates an empty count.
+    package init() {}
 }
 
 /// Rules by which a vendor counts units.

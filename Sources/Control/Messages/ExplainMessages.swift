@@ -115,6 +115,20 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     package var nextBillableCalls = 0
 
+    /// Upper bound of the units of `billableCalls`, and their cost; the cost is nil if the price is
+    /// unknown.
+    package var units: UInt64?
+    package var money: BilledCost?
+
+    /// Upper bound of the units of `nextBillableCalls`, and their cost.
+    package var nextUnits: UInt64?
+    package var nextMoney: BilledCost?
+
+    /// Upper bound of the units that the cached answer cost, and their cost; nil without a cached
+    /// answer of a vendor.
+    package var answerUnits: UInt64?
+    package var answerMoney: BilledCost?
+
     /// Creates a cost of zero.
     package init() {}
 }
@@ -132,6 +146,11 @@ package struct LiveReport: Codable, Sendable, Equatable {
 
     /// Upper bound.
     package var billableCalls = 0
+
+    /// Upper bound of the units of these calls, and their cost; the cost is nil if the price is
+    /// unknown.
+    package var units: UInt64?
+    package var money: BilledCost?
 
     /// Creates a report.
     package init(answer: Resolved) { self.answer = answer }

@@ -54,7 +54,7 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC), after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Address of this machine as the vendor saw it; nil if no reply contained it.
+    /// As in `VendorStatus`.
     package var clientAddress: String?
 
     /// Creates counters that are all zero.

@@ -34,6 +34,13 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC); nil if the price is unknown.
     package var cost: BilledCost?
 
+    /// Client address that the latest reply contains: that of this machine as the vendor saw it, or
+    /// `clientSubnet`.
+    package var clientAddress: String?
+
+    /// Client address of the settings (`client-subnet`).
+    package var clientSubnet: String?
+
     /// nil if only the settings have addresses.
     package var refresh: AddressRefresh?
 

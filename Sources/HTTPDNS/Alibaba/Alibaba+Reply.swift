@@ -38,7 +38,7 @@ extension Alibaba {
         for entry in entries {
             let index = try lookup.index(of: "dn", in: entry)
             guard found[index] == nil else { continue }
-            var answer = VendorAnswer(name: lookup.names[index])
+            var answer = VendorAnswer(name: lookup.names[index], client: data.client("cip"))
             if lookup.families.includesV4 { answer.v4 = try Self.family(.v4, in: entry["v4"]) }
             if lookup.families.includesV6 { answer.v6 = try Self.family(.v6, in: entry["v6"]) }
             found[index] = answer
@@ -113,7 +113,9 @@ extension Alibaba {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: "host", in: entry)
-            var answer = found[index] ?? VendorAnswer(name: lookup.names[index])
+            var answer =
+                found[index]
+                ?? VendorAnswer(name: lookup.names[index], client: entry.client("client_ip"))
             let (v4, v6) = try Self.families(in: entry)
             if lookup.families.includesV4, answer.v4?.addresses.isEmpty ?? true {
                 answer.v4 = v4 ?? answer.v4

@@ -53,16 +53,20 @@ package struct Alibaba: Vendor {
     }
 
     package var price: PriceModel {
-        let isEncrypted = encryption != .none
-        return PriceModel(
+        PriceModel(
             .family,
-            weight: origin.usesTLS ? (isEncrypted ? 8 : 5) : (isEncrypted ? 3 : 1),
+            weight: Self.weight(usesTLS: origin.usesTLS, isEncrypted: encryption != .none),
             emptyIsFree: true,
             page: PriceModel.Page(
                 "alibabacloud.com/help/en/httpdns/latest/billing",
                 readOn: "2026-11-23"
             )
         )
+    }
+
+    /// Returns the units of a name and family, by the vendor's price page.
+    package static func weight(usesTLS: Bool, isEncrypted: Bool) -> UInt64 {
+        usesTLS ? (isEncrypted ? 8 : 5) : (isEncrypted ? 3 : 1)
     }
 
     package var trialName: Name { .trial(Self.tlsNames[0]) }

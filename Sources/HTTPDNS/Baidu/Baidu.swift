@@ -108,7 +108,7 @@ package struct Baidu: Vendor {
             let index = try lookup.index(of: try? Name(entry.key))
             // Two spellings of a name count as a duplicate key.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
-            var answer = VendorAnswer(name: lookup.names[index])
+            var answer = VendorAnswer(name: lookup.names[index], client: json.client("clientip"))
             if lookup.families.includesV4 {
                 answer.v4 = try Self.family(.v4, in: entry.value["ipv4"])
             }

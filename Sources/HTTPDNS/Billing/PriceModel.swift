@@ -87,6 +87,19 @@ package struct PriceModel: Sendable, Hashable {
     /// True if a second family in a request costs nothing.
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
+    /// Returns the price of `units` in a month that had `used` units before; nil if it is unknown.
+    package func cost(of units: UInt64, after used: UInt64) -> Price? {
+        let (sum, isOver) = used.addingReportingOverflow(units)
+        guard let before = cost(ofMonth: used), let after = cost(ofMonth: isOver ? .max : sum)
+        else { return nil }
+        return Price(per10000: max(0, after.amount - before.amount), after.currency)
+    }
+
+    /// Returns the largest number of units of an answer for one name and family.
+    ///
+    /// Other names or families in the request may have shared these units.
+    package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
+
     /// Returns the price of the units of one month; nil if it is unknown.
     package func cost(ofMonth units: UInt64) -> Price? {
         guard let price else { return nil }

@@ -89,19 +89,6 @@ package struct UsageRecord: Sendable, Hashable {
     }
 }
 
-/// Calls and units.
-package struct UsageAmount: Sendable, Hashable {
-    package var calls: UInt64
-    package var units: UInt64
-
-    package static let none = UsageAmount(calls: 0, units: 0)
-
-    package init(calls: UInt64, units: UInt64) {
-        self.calls = calls
-        self.units = units
-    }
-}
-
 /// Storage of ``UsageRecord`` by vendor, shared by all processes that use the account.
 package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor`, excluding other processes.

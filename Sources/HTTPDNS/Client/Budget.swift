@@ -13,41 +13,6 @@ package import Net
 /// client may spend three quarters of the budget, and the next client three quarters of the rest.
 @ServiceLoop
 package struct Budget {
-    /// Action on requests beyond the budget.
-    package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// Requests are not sent; the fallback answers.
-        case fallback
-
-        /// Requests are sent.
-        case warn
-    }
-
-    /// Configured budget; a limit that is nil does not apply.
-    package struct Rule: Sendable, Hashable {
-        /// Requests a day, at least 1.
-        package var callsPerDay: UInt64?
-
-        /// Billed units a day, at least 1.
-        package var unitsPerDay: UInt64?
-
-        /// Billed units a calendar month, at least 1.
-        package var unitsPerMonth: UInt64?
-
-        package var onExceeded: Excess
-
-        package init(
-            callsPerDay: UInt64? = nil,
-            unitsPerDay: UInt64? = nil,
-            unitsPerMonth: UInt64? = nil,
-            onExceeded: Excess = .fallback
-        ) {
-            self.callsPerDay = callsPerDay
-            self.unitsPerDay = unitsPerDay
-            self.unitsPerMonth = unitsPerMonth
-            self.onExceeded = onExceeded
-        }
-    }
-
     /// Charge of a request that was sent.
     package struct Receipt: Sendable {
         fileprivate let period: UInt64
@@ -81,8 +46,8 @@ package struct Budget {
     /// Time of the latest access that only read the counts; they are read once a second at most.
     private var checkedAt: Int64 = .min
 
-    /// Use of each client on that day; has at most ``ClientLimits/countedClients`` clients.
-    private var spentByClient: [ClientNetwork: UsageAmount] = [:]
+    /// Use of each client on that day.
+    private var spentByClient = ClientUsage()
 
     /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
@@ -176,7 +141,7 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         guard let record else { return false }
         let free = left(record) + reserved
-        let own = spentByClient[client] ?? .none
+        let own = spentByClient[client]
         func admits(_ used: UInt64, _ free: UInt64) -> Bool {
             FairShare.threeQuarters.admits(used: Int(clamping: used), free: Int(clamping: free))
         }
@@ -238,7 +203,7 @@ extension Budget {
             reserved = reserved + missing
         }
         reserved = reserved.less(cost)
-        if let client, rule != nil { count(cost, client) }
+        if let client, rule != nil { spentByClient.add(cost, of: client) }
         return Receipt(period: period, amount: cost, client: client)
     }
 
@@ -254,10 +219,7 @@ extension Budget {
         begin(UsageRecord.day(wallSeconds))
         let unused = receipt.amount.less(actual)
         guard unused != .none, receipt.period == period else { return }
-        if let client = receipt.client, let own = spentByClient[client] {
-            let rest = own.less(unused)
-            spentByClient[client] = rest == .none ? nil : rest
-        }
+        if let client = receipt.client { spentByClient.remove(unused, of: client) }
         reserved = reserved + unused
         let (block, surplus) = (block, isReleased ? .none : block + cheapest)
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
@@ -317,7 +279,7 @@ extension Budget {
     private mutating func clear() {
         period += 1
         reserved = .none
-        spentByClient = [:]
+        spentByClient = ClientUsage()
     }
 
     /// Adds at least `missing` to the reservation; returns false if the budget does not suffice.
@@ -351,50 +313,5 @@ extension Budget {
     /// Changes the stored counts.
     private mutating func access(_ change: (inout UsageRecord) -> Bool) {
         record = store.update(vendor, today: day, change)
-    }
-
-    /// Counts the use of `client`; a full table removes the clients with few requests.
-    private mutating func count(_ cost: UsageAmount, _ client: ClientNetwork) {
-        if spentByClient.count >= ClientLimits.countedClients, spentByClient[client] == nil {
-            let sum = spentByClient.values.reduce(0) { $0 + $1.calls }
-            let mean = sum / UInt64(spentByClient.count)
-            spentByClient = spentByClient.filter { $0.value.calls > mean }
-        }
-        spentByClient[client] = (spentByClient[client] ?? .none) + cost
-    }
-}
-
-extension UsageAmount {
-    /// Returns the sum; a sum beyond the range of the numbers is the largest number.
-    fileprivate static func + (left: Self, right: Self) -> Self {
-        func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-            let (sum, isOver) = left.addingReportingOverflow(right)
-            return isOver ? .max : sum
-        }
-        return Self(calls: sum(left.calls, right.calls), units: sum(left.units, right.units))
-    }
-
-    /// Returns the difference; a negative difference is 0.
-    fileprivate func less(_ other: Self) -> Self {
-        Self(calls: calls - min(calls, other.calls), units: units - min(units, other.units))
-    }
-
-    fileprivate func covers(_ other: Self) -> Bool {
-        calls >= other.calls && units >= other.units
-    }
-
-    fileprivate func limiting(_ other: Self) -> Self {
-        Self(calls: min(calls, other.calls), units: min(units, other.units))
-    }
-}
-
-extension Budget.Rule: CustomStringConvertible {
-    /// The limits, for example `daily budget of 1000 calls`.
-    package var description: String {
-        var limits: [String] = []
-        if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }
-        if let unitsPerDay { limits.append("daily budget of \(unitsPerDay) units") }
-        if let unitsPerMonth { limits.append("monthly budget of \(unitsPerMonth) units") }
-        return limits.joined(separator: ", ")
     }
 }

@@ -40,6 +40,9 @@ package enum ClientLimits {
     /// Minimum TTL that the advice about costs proposes.
     package static let advisedTTL = Duration.seconds(300)
 
+    /// Time limit of a request for the vendor's own count.
+    static let countTimeout = Duration.seconds(3)
+
     /// Calls and units that are reserved in advance without a limit of the budget.
     static let usageBlock: UInt64 = 10
 

@@ -7,16 +7,20 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
+    /// - Parameter other: rules of the bill; nil for those of the settings.
     /// - Returns: nil for a free request.
     /// - Throws: `pace`, `budget`, or the same of the client, if it must not be sent.
-    func pay(_ question: some VendorRequest) throws(VendorError) -> Budget.Receipt? {
+    func pay(
+        _ question: some VendorRequest,
+        by other: PriceModel? = nil
+    ) throws(VendorError) -> Budget.Receipt? {
         guard let query = question.query else { return nil }
         let now = clocks.now()
         if question.isPaced, let error = excessRate(of: question.client, now) { throw error }
         if let error = spentBudget(of: question.client, now) { throw error }
         let wallSeconds = clocks.wallSeconds()
         let receipt = budget.spend(
-            units: price.maximum(query).reduce(0, +),
+            units: (other ?? price).maximum(query).reduce(0, +),
             by: question.client,
             wallSeconds: wallSeconds
         )
@@ -45,14 +49,17 @@ extension VendorClient {
     }
 
     /// Books the cost of a finished request, and refunds what it did not cost.
+    ///
+    /// - Parameter other: rules of the bill; nil for those of the settings.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
         _ fate: PriceModel.Fate,
-        mayBeBilled: Bool
+        mayBeBilled: Bool,
+        by other: PriceModel? = nil
     ) {
         guard let query = question.query else { return }
-        let units = price.units(of: query, fate)
+        let units = (other ?? price).units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
         budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())

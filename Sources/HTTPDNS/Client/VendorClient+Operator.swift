@@ -45,6 +45,7 @@ extension VendorClient {
         pool.networkChanged(now: now)
         gate.networkChanged(now: now)
         silence.reset()
+        clientAddress = nil
         dropTrial(now)
         for call in lingering { dropTries(of: call, now) }
         lingering = []
@@ -196,6 +197,7 @@ extension VendorClient {
         statistics.budget = budget.rule
         statistics.usage = budget.usage(wallSeconds: wallSeconds)
         statistics.price = price
+        statistics.clientAddress = clientAddress
         statistics.usageProblem = budget.problem
         statistics.isBudgetSpent = budget.isExhausted(wallSeconds: wallSeconds)
         statistics.dayEndsIn = .seconds(Budget.secondsLeft(wallSeconds: wallSeconds))

@@ -6,14 +6,15 @@ internal import Net
 extension VendorClient {
     /// Takes over from the vendor's client under earlier settings.
     ///
-    /// Pause, counters and costs continue. Budget, rate and clock offset continue for the same
-    /// account. The health of servers does not continue. Calls of the old client end there and are
-    /// counted here.
+    /// Pause, counters and costs continue, and the client address if the client subnet is the same.
+    /// Budget, rate and clock offset continue for the same account. The health of
+    /// servers does not continue. Calls of the old client end there and are counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
         gate.isPausedByOperator = old.gate.isPausedByOperator
         costs = old.costs
+        if settings.clientSubnet == old.settings.clientSubnet { clientAddress = old.clientAddress }
         if hasSameAccount {
             budget.takeOver(from: &old.budget)
             pace.takeOver(from: old.pace)

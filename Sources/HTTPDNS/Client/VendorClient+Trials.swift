@@ -33,14 +33,9 @@ extension VendorClient {
             hedgeAfter: settings.hedgeAfter,
             deadline: now + trialTimeout + settings.hedgeAfter * (order.count - 1)
         )
-        let lookup = VendorQuery(
-            names: [vendor.trialName],
-            families: facts.pairsFamilies && price.pairsForFree ? .both : .v4,
-            clientSubnet: settings.clientSubnet
-        )
         let call = VendorCall(
             trial: callsBegun,
-            lookup,
+            probe,
             of: client,
             course,
             isOfAccount: gate.begin(),
@@ -49,6 +44,15 @@ extension VendorClient {
         trial = call
         insert(call)
         perform(call.course.begin(now: now), of: call, .fresh)
+    }
+
+    /// Look-up of a health probe.
+    var probe: VendorQuery {
+        VendorQuery(
+            names: [vendor.trialName],
+            families: facts.pairsFamilies && price.pairsForFree ? .both : .v4,
+            clientSubnet: settings.clientSubnet
+        )
     }
 
     /// Timeout of one server in a probe; the call that started the probe ends at the same time.

@@ -63,6 +63,9 @@ extension VendorClient {
             note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
             gate.accepted()
             silence.heard(at: clocks.now())
+            if call.lookup.clientSubnet == settings.clientSubnet {
+                clientAddress = answers.lazy.compactMap(\.client).last ?? clientAddress
+            }
             if isFirst, call.isTrial { trialAnswered(call) }
             if isFirst { deliver(answers, reply, from: running.attempt.server, to: call) }
         case .failure(let error):
@@ -82,7 +85,9 @@ extension VendorClient {
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
-        noteFailure(of: server, error, now)
+        // A server closes connections at its own limits; `freshRetries` counts these.
+        let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
+        if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
         if isOfAccount, call.isTrial {
             refuse(error, now)

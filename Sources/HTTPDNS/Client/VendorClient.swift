@@ -45,6 +45,9 @@ package final class VendorClient {
 
     var demand = FamilyDemand()
 
+    /// Client address in the latest reply, if the request had the client subnet of the settings.
+    var clientAddress: IPAddress?
+
     /// Counters of the servers in `pool`, and of removed servers with tries in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
@@ -162,6 +165,20 @@ extension VendorClient {
             return demand.includes(name, .both, now: now) && hasIPv6() ? .both : wanted
         }
     }
+
+    /// Returns the largest number of units of a request for a client that wants `wanted`.
+    ///
+    /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
+    package func maximumUnits(_ name: Name, wanted: Families, _ choice: FamilyChoice?) -> UInt64 {
+        let families = families(name, wanted: wanted, choice, now: clocks.now())
+        return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
+    }
+
+    /// Name of health probes.
+    package var probeName: Name { vendor.trialName }
+
+    /// Largest number of units of a health probe.
+    package var maximumProbeUnits: UInt64 { price.maximum(probe).reduce(0, +) }
 
     /// Share of the names for which clients lately wanted both families, 0 to 1.
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 package import Net
 
 /// Counters and state of a vendor client.
@@ -86,6 +87,9 @@ package struct VendorStatistics: Sendable, Hashable {
 
     /// True if the budget does not suffice for a request.
     package var isBudgetSpent = false
+
+    /// Client address in the latest reply to a request without the parameters of a route.
+    package var clientAddress: IPAddress?
 
     /// Rules of the units, and their price.
     package var price = PriceModel.unknown

@@ -34,11 +34,25 @@ enum Digest {
 
     /// Returns the HMAC-SHA256 (RFC 2104).
     static func hmacSHA256(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
+        try hmac("SHA256", octets: 32, key: key, text)
+    }
+
+    /// Returns the HMAC-SHA1 (RFC 2104), which only Alibaba's RPC interface needs.
+    static func hmacSHA1(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
+        try hmac("SHA1", octets: 20, key: key, text)
+    }
+
+    private static func hmac(
+        _ digest: String,
+        octets count: Int,
+        key: Secret,
+        _ text: [UInt8]
+    ) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
         // libcurl's TLS on this thread must not find errors in the queue.
         defer { ERR_pop_to_mark() }
 
-        var code = [UInt8](repeating: 0, count: 32)
+        var code = [UInt8](repeating: 0, count: count)
         var written = 0
         // SAFETY: OpenSSL reads key and text and writes at most code.count octets, all during the
         // call; the key's storage is valid during the closure.
@@ -47,7 +61,7 @@ enum Digest {
                 nil,
                 "HMAC",
                 nil,
-                "SHA256",
+                digest,
                 nil,
                 octets.baseAddress,
                 octets.count,
@@ -59,7 +73,7 @@ enum Digest {
             )
         }
         guard unsafe result != nil, written == code.count else {
-            throw .unavailable("HMAC-SHA256")
+            throw .unavailable("HMAC-\(digest)")
         }
         return code
     }

@@ -48,7 +48,13 @@ struct TencentReply {
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
-        return answers
+        // By the vendor's page, only the last record has the address.
+        let client = answers.lazy.compactMap(\.client).last
+        return answers.map { answer in
+            var answer = answer
+            answer.client = client
+            return answer
+        }
     }
 
     private func none(for name: Name) -> VendorAnswer {
@@ -67,10 +73,17 @@ extension TencentReply {
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
-        // The client's address is not used.
         let end = line.lastIndex(of: UInt8(ascii: "|")) ?? line.endIndex
-        let text = line[..<end].trimmingTrailingSpace()
+        var (index, answer) = try entry(in: line[..<end].trimmingTrailingSpace())
+        let client = line[end...].dropFirst()
+        answer.client = Self.address(in: client, of: .v4) ?? Self.address(in: client, of: .v6)
+        return (index, answer)
+    }
 
+    /// Parses one line without the client's address.
+    private func entry(
+        in text: ArraySlice<UInt8>
+    ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
         if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let prefix = text[..<colon]
             if let index = index(of: prefix) {

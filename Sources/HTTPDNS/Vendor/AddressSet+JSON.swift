@@ -45,6 +45,13 @@ extension AddressSet {
     }
 }
 
+extension JSONValue {
+    /// Returns the client's address in member `key`; nil if the member is missing or invalid.
+    func client(_ key: String) -> IPAddress? {
+        self[key]?.text.flatMap { AddressSet.address($0, of: .both) }
+    }
+}
+
 extension VendorQuery {
     /// Returns the index of `name`, or throws `wrongName`; nil is text that is no name.
     func index(of name: Name?) throws(VendorError) -> Int {

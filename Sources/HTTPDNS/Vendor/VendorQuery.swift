@@ -56,16 +56,22 @@ package struct VendorAnswer: Sendable, Hashable {
     /// Meaning of an empty answer, if the vendor is a resolver.
     package var denial: Denial?
 
+    /// Client address for which the vendor chose the addresses; nil if the reply does not contain
+    /// it.
+    package var client: IPAddress?
+
     package init(
         name: Name,
         v4: AddressSet? = nil,
         v6: AddressSet? = nil,
-        denial: Denial? = nil
+        denial: Denial? = nil,
+        client: IPAddress? = nil
     ) {
         self.name = name
         self.v4 = v4
         self.v6 = v6
         self.denial = denial
+        self.client = client
     }
 
     /// True without addresses.
@@ -132,7 +138,7 @@ package struct AddressSet: Sendable, Hashable {
 // MARK: - Text
 
 extension VendorAnswer: CustomStringConvertible {
-    /// Text such as `www.example.com. A 192.0.2.1 192.0.2.2 (60 s), AAAA none`.
+    /// Text such as `www.example.com. A 192.0.2.1 (60 s), AAAA none, for client 203.0.113.1`.
     package var description: String {
         let families = [("A", v4), ("AAAA", v6)].compactMap { type, set in
             set.map { set in
@@ -143,5 +149,6 @@ extension VendorAnswer: CustomStringConvertible {
         }
         let words = families + (denial.map { ["\($0.kind)".lowercased()] } ?? [])
         return "\(name) " + (words.isEmpty ? "nothing" : words.joined(separator: ", "))
+            + (client.map { ", for client \($0)" } ?? "")
     }
 }

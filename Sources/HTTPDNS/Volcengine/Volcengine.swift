@@ -104,7 +104,8 @@ package struct Volcengine: Vendor {
             VendorAnswer(
                 name: lookup.names[0],
                 v4: lookup.families.includesV4 && !isSilentAboutV4 ? v4 : nil,
-                v6: lookup.families.includesV6 && !isSilentAboutV6 ? v6 : nil
+                v6: lookup.families.includesV6 && !isSilentAboutV6 ? v6 : nil,
+                client: json.client("cip")
             )
         ]
     }

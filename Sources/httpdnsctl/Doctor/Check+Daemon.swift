@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import DNSWire
 
 extension Check {
     static let unit = Check("unit") { machine in
@@ -259,6 +260,35 @@ extension Check {
                 )
             }
         }
+    }
+
+    /// A vendor chooses addresses for the client's network: a difference of hosts in a network does
+    /// not matter.
+    static let clientAddress = Check("client-address") { machine in
+        (machine.status?.vendors ?? []).compactMap { vendor in
+            guard let address = vendor.clientAddress else { return nil }
+            guard let subnet = vendor.clientSubnet else {
+                return .ok("\(vendor.name) sees this machine as \(address)")
+            }
+            guard isSameNetwork(address, subnet) else {
+                return .warning(
+                    "\(vendor.name) chooses addresses for \(address), but client-subnet is "
+                        + "\(subnet): the vendor ignores the option",
+                    fix: "httpdnsctl explain NAME --live shows the reply; if it is the same, "
+                        + "remove client-subnet of vendor \(vendor.name)"
+                )
+            }
+            return .ok("\(vendor.name) chooses addresses for client-subnet \(subnet)")
+        }
+    }
+
+    private static func isSameNetwork(_ one: String, _ other: String) -> Bool {
+        guard let one = IPAddress(one)?.unmapped, let other = IPAddress(other)?.unmapped else {
+            return false
+        }
+        let length = if case .v4 = one { 24 } else { 56 }
+        return IPPrefix(containing: one, length: length)
+            == IPPrefix(containing: other, length: length)
     }
 
     static let upstreams = Check("upstreams") { machine in

@@ -63,7 +63,7 @@ struct Check: Sendable {
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,
-        upstreams, clock, certificates, interception,
+        clientAddress, upstreams, clock, certificates, interception,
     ]
 
     /// Names of the checks that need only files.

@@ -28,9 +28,10 @@ enum BillText {
                 Table.Cell(vendor.name, .heading),
                 Table.Cell(units.today.map(Units.count) ?? "unknown"),
                 Table.Cell(units.month.map(Units.count) ?? "unknown"),
-                Table.Cell(vendor.cost.map { "\($0.amount) \($0.currency)" } ?? "unknown"),
+                Table.Cell(vendor.cost.map(Units.money) ?? "unknown"),
                 Table.Cell(range(units)),
                 notes: [rules(vendor.rules)] + saved(vendor.saved)
+                    + (vendor.counted.map { [counted($0)] } ?? [])
                     + (vendor.problem.map { [$0] } ?? [])
             )
         }
@@ -52,11 +53,29 @@ enum BillText {
             }
         var text = "\(Units.count(rules.weight, "unit", "units")) per \(item)"
         if rules.freePerMonth > 0 { text += ", \(Units.count(rules.freePerMonth)) a month free" }
-        if let price = rules.price { text += ", \(price.amount) \(price.currency) per 10,000" }
+        if let price = rules.price { text += ", \(Units.money(price)) per 10,000" }
         if let page = rules.page, let day = rules.readOn {
             text += ", by the vendor's page of \(day): \(page)"
         }
         return rules.known ? text : "unit unknown: the vendor does not publish it; " + text
+    }
+
+    private static func counted(_ count: VendorCount) -> String {
+        let what = "the vendor's own count this month, for the whole account"
+        let label = count.confirmed ? "" : " (interface not confirmed on a live account)"
+        if let problem = count.problem { return "\(what)\(label): not available: \(problem)" }
+        var text =
+            "\(what)\(label): \(Units.count(count.http ?? 0)) over HTTP, "
+            + "\(Units.count(count.https ?? 0)) over HTTPS"
+        if let units = count.units { text += " = \(Units.count(units, "unit", "units"))" }
+        if let difference = count.difference {
+            text +=
+                difference == 0
+                ? ", as counted here"
+                : ", \(Units.count(difference.magnitude)) \(difference > 0 ? "more" : "fewer") "
+                    + "than counted here"
+        }
+        return text
     }
 
     private static func saved(_ saved: Counts) -> [String] {

@@ -32,19 +32,31 @@ enum ExplainText {
 
     private static func cost(_ cost: ExplainedCost) -> String {
         let vendor = cost.vendor.map { " to \($0)" } ?? ""
-        let calls = { (count: Int) in
-            count == 0
-                ? "nothing" : Units.count(count, "billable call", "billable calls") + vendor
+        func calls(_ count: Int, _ units: UInt64?, _ money: BilledCost?) -> String {
+            let parts = parts(count, units, money)
+            return parts.isEmpty ? "nothing" : parts.joined(separator: ", ") + vendor
         }
-        let now = calls(cost.billableCalls) + " now"
+        var now = calls(cost.billableCalls, cost.units, cost.money) + " now"
         guard let next = cost.nextSeconds else { return now }
+        if let units = cost.answerUnits {
+            now += "; the answer cost at most \(Units.units(units, cost.answerMoney))"
+        }
         let when =
             if cost.nextBy == "query" {
                 "by the first query after \(Units.seconds(next))"
             } else {
                 next == 0 ? "at the next hit" : "in \(Units.seconds(next)) if it is in demand"
             }
-        return now + "; next resolution \(when): \(calls(cost.nextBillableCalls))"
+        return now + "; next resolution \(when): "
+            + calls(cost.nextBillableCalls, cost.nextUnits, cost.nextMoney)
+    }
+
+    /// Billable calls and units; empty without any.
+    private static func parts(_ calls: Int, _ units: UInt64?, _ money: BilledCost?) -> [String] {
+        let units = units.flatMap { $0 > 0 ? Units.units($0, money) : nil }
+        return [
+            calls > 0 ? Units.count(calls, "billable call", "billable calls") : nil, units,
+        ].compactMap(\.self)
     }
 
     private static func report(_ live: LiveReport, _ palette: Palette) -> String {
@@ -70,8 +82,9 @@ enum ExplainText {
         let took = live.answer.tookUs.map { " after \(Units.microseconds(UInt64($0)))" } ?? ""
         text += palette.line("answer \(answer)\(took)")
         for record in records { text += palette.line("    " + record, indent: 6) }
-        let calls = Units.count(live.billableCalls, "billable call", "billable calls")
-        return text + palette.line("cost \(calls)")
+        let cost = parts(live.billableCalls, live.units, live.money)
+        return text
+            + palette.line("cost \(cost.isEmpty ? "nothing" : cost.joined(separator: ", "))")
     }
 
     /// Returns the duration of each transfer phase; nil if unknown.

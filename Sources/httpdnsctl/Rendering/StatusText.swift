@@ -120,6 +120,7 @@ enum StatusText {
         if let rest = vendor.rest { notes.append(VendorText.rest(rest, of: vendor.name)) }
         if let budget = vendor.budget { notes.append(VendorText.budget(budget)) }
         if let units = vendor.units { notes.append(VendorText.units(units, vendor.cost)) }
+        if let client = vendor.clientAddress { notes.append("client address: \(client)") }
         if vendor.connectionsOpened > 0 {
             notes.append(
                 "connections: \(Units.count(vendor.connectionsOpened)) new,"

@@ -3,12 +3,13 @@ import Control
 
 enum TopText {
     static func costs(_ reply: TopReply<NameCost>, _ palette: Palette) -> String {
-        var table = Table("NAME", ">CALLS", ">SHARE", "VENDOR", "ROUTE")
+        var table = Table("NAME", ">CALLS", ">SHARE", ">UNITS", "VENDOR", "ROUTE")
         for entry in reply.entries {
             table.add(
                 Table.Cell(entry.name, .heading),
                 Table.Cell(calls(entry)),
                 Table.Cell(Units.percent(entry.calls, of: reply.total)),
+                Table.Cell(entry.units.map(Units.count) ?? "-"),
                 Table.Cell(entry.vendor),
                 Table.Cell(route(entry.route, entry.domain))
             )

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 
 enum Units {
     /// `1,234,567`.
@@ -28,6 +29,19 @@ enum Units {
         let sign = scaled < 0 ? "-" : ""
         guard digits > 0 else { return sign + padded }
         return sign + padded.dropLast(digits) + "." + padded.suffix(digits)
+    }
+
+    /// `0.18 CNY`, `0.000003 CNY`: two to nine fraction digits.
+    static func money(_ cost: BilledCost) -> String {
+        var text = decimal(cost.amount, digits: 9)
+        guard text != "-" else { return "- \(cost.currency)" }
+        for _ in 0..<7 where text.hasSuffix("0") { text.removeLast() }
+        return "\(text) \(cost.currency)"
+    }
+
+    /// `5 units (0.000015 CNY)`.
+    static func units(_ units: UInt64, _ cost: BilledCost?) -> String {
+        count(units, "unit", "units") + (cost.map { " (\(money($0)))" } ?? "")
     }
 
     /// `512 B`, `1.5 KiB`, `64.0 MiB`.

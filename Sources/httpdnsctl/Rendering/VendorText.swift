@@ -46,7 +46,7 @@ enum VendorText {
         guard let today = units.today, let month = units.month else {
             return "units: \(bounds); usage unknown: damaged state file"
         }
-        let money = cost.map { ", \($0.amount) \($0.currency)" } ?? ""
+        let money = cost.map { ", \(Units.money($0))" } ?? ""
         return "units: \(bounds), \(Units.count(today)) today,"
             + " \(Units.count(month)) this month\(money)"
     }

@@ -47,7 +47,7 @@ final class TestEmulator: Sendable {
 
     func calls() throws -> JSON { try JSON(try admin("calls")) }
 
-    private func admin(_ path: String, _ options: String...) throws -> String {
+    func admin(_ path: String, _ options: String...) throws -> String {
         let (program, arguments) = (
             "curl",
             [

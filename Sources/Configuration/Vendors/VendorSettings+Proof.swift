@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import HTTPDNS
+internal import Net
+
+extension VendorSettings {
+    /// Returns the calls that compare the vendor with the assumptions of the code, the most
+    /// important first.
+    ///
+    /// - Parameters:
+    ///   - name: registered name of the account.
+    ///   - unknown: name that does not exist.
+    ///   - client: client address to send.
+    /// - Throws: the errors of the codec.
+    package func proofs(
+        name: Name,
+        unknown: Name,
+        client: IPAddress
+    ) throws -> [ProofCase] {
+        let vendor = try account.vendor()
+        let isReadable = !isSealed
+        func proof(
+            _ label: String,
+            _ families: Families,
+            _ names: [Name]? = nil,
+            by other: (any Vendor)? = nil,
+            client: IPAddress? = nil
+        ) -> ProofCase {
+            var proof = ProofCase(
+                label,
+                vendor: other ?? vendor,
+                query: VendorQuery(
+                    names: names ?? [name],
+                    families: families,
+                    clientSubnet: client ?? clientSubnet
+                )
+            )
+            proof.isReadable = isReadable
+            return proof
+        }
+        var proofs = [proof("families: A", .v4)]
+        func add(_ each: ProofCase, _ expectation: ProofCase.Expectation) {
+            var each = each
+            each.expectation = expectation
+            proofs.append(each)
+        }
+        add(proof("families: AAAA", .v6), .readable)
+        if vendor.facts.pairsFamilies { proofs.append(proof("families: A and AAAA", .both)) }
+        add(proof("unknown name", .v4, [unknown]), .noAddress)
+        if vendor.facts.maximumNames > 1 {
+            proofs.append(proof("batch of two names", .v4, [name, unknown]))
+        }
+        add(proof("client-subnet: \(client)", .v4, client: client), .client(client))
+        if let forged = withOtherSecrets {
+            add(proof("signature with another key", .v4, by: try forged.account.vendor()), .refusal)
+        }
+        if signsTime {
+            var late = proof("expired signature", .v4)
+            late.clockOffset = -Self.expiredBy
+            add(late, .refusal)
+        }
+        if account.usesTLS {
+            for (version, text) in [(HTTPVersion.http1, "1.1"), (.http2, "2")] {
+                var each = proof("http: \(text)", .v4)
+                each.version = version
+                add(each, .version(text))
+            }
+            if let renamed = withOtherCertificateName {
+                let each = proof("another certificate name", .v4, by: try renamed.account.vendor())
+                add(each, .certificateError)
+            }
+        }
+        for other in otherChannels {
+            guard let api = try? other.account.vendor() else { continue }
+            var each = proof("channel \(other.account.channel) \(other.scheme)", .v4, by: api)
+            each.isReadable = !other.isSealed
+            proofs.append(each)
+        }
+        return proofs
+    }
+
+    /// Seconds by which an expired signature is late: more than any documented validity.
+    private static let expiredBy: Int64 = 2 * 86_400
+
+    private var scheme: String { account.usesTLS ? "https" : "http" }
+
+    /// True if bodies are encrypted inside of HTTP.
+    private var isSealed: Bool {
+        switch account {
+        case .tencent(let account): account.channel != .https
+        case .alibaba(let account): account.encryption != .none
+        case .json, .baidu, .volcengine: false
+        }
+    }
+
+    /// True if calls contain a time.
+    private var signsTime: Bool {
+        switch account {
+        case .tencent(let account): account.authExpiry
+        case .alibaba(let account): account.secret != nil
+        case .json(let account): account.account != nil
+        case .baidu, .volcengine: true
+        }
+    }
+
+    /// The same account with valid but wrong keys; nil without a key.
+    private var withOtherSecrets: VendorSettings? {
+        func other(_ secret: SecretSetting?) -> SecretSetting? {
+            secret.map { secret in
+                // Zeros are valid in all kinds of keys.
+                var zeros = [UInt8](repeating: UInt8(ascii: "0"), count: secret.value.count)
+                return SecretSetting(wiping: &zeros, source: secret.source)
+            }
+        }
+        var copy = self
+        switch account {
+        case .tencent(var account):
+            account.token = other(account.token)
+            account.key = other(account.key)
+            copy.account = .tencent(account)
+        case .alibaba(var account):
+            guard account.secret != nil else { return nil }
+            account.secret = other(account.secret)
+            copy.account = .alibaba(account)
+        case .json(var account):
+            guard account.secret != nil else { return nil }
+            account.secret = other(account.secret)
+            copy.account = .json(account)
+        case .baidu(var account):
+            account.secret = other(account.secret)
+            copy.account = .baidu(account)
+        case .volcengine(var account):
+            account.secret = other(account.secret)
+            copy.account = .volcengine(account)
+        }
+        return copy
+    }
+
+    /// The same account with a name that no certificate of the vendor contains; nil if the URL
+    /// determines the name.
+    private var withOtherCertificateName: VendorSettings? {
+        let name = "certificate.example.com"
+        var copy = self
+        switch account {
+        case .tencent(var account):
+            account.tlsName = name
+            copy.account = .tencent(account)
+        case .alibaba(var account):
+            account.tlsName = name
+            copy.account = .alibaba(account)
+        case .baidu(var account):
+            account.tlsName = name
+            copy.account = .baidu(account)
+        case .volcengine(var account):
+            account.tlsName = name
+            copy.account = .volcengine(account)
+        case .json: return nil
+        }
+        return copy
+    }
+
+    /// The same account with the other protections for which the settings have the keys.
+    ///
+    /// A token of Tencent is never sent without TLS.
+    private var otherChannels: [VendorSettings] {
+        func copy(_ account: Account) -> VendorSettings {
+            var copy = self
+            copy.account = account
+            return copy
+        }
+        switch account {
+        case .alibaba(let own):
+            var others: [VendorSettings] = []
+            for scheme in VendorScheme.allCases {
+                for encryption in Alibaba.Encryption.allCases
+                where encryption == .none || own.aesKey != nil {
+                    var other = own
+                    (other.scheme, other.encryption, other.api) = (scheme, encryption, .v2)
+                    if other != own { others.append(copy(.alibaba(other))) }
+                }
+                var old = own
+                (old.scheme, old.encryption, old.api) = (scheme, .none, .v1)
+                if old != own { others.append(copy(.alibaba(old))) }
+            }
+            return others
+        case .tencent(let own):
+            return Tencent.Channel.allCases.filter { $0 != own.channel }.map { channel in
+                var other = own
+                other.channel = channel
+                return copy(.tencent(other))
+            }
+        case .baidu(var own):
+            own.scheme = own.scheme == .https ? .http : .https
+            return [copy(.baidu(own))]
+        case .volcengine(var own):
+            own.scheme = own.scheme == .https ? .http : .https
+            return [copy(.volcengine(own))]
+        case .json: return []
+        }
+    }
+
+    /// Account numbers, which reports must not contain.
+    package var accountNumbers: [String] {
+        switch account {
+        case .tencent(let account): account.id.map { ["\($0)"] } ?? []
+        case .alibaba(let account): [account.account]
+        case .json(let account): [account.account, account.accessKeyID].compactMap(\.self)
+        case .baidu(let account): [account.account]
+        case .volcengine(let account): [account.account]
+        }
+    }
+}

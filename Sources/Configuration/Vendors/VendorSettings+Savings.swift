@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package import HTTPDNS
+
+extension VendorSettings {
+    /// Returns the settings that cost less than the present ones; none for a free vendor.
+    ///
+    /// - Parameters:
+    ///   - price: rules of the bill in force.
+    ///   - minimumTTL: minimum TTL of the cache.
+    package func savings(_ price: PriceModel, minimumTTL: Duration) -> [Saving] {
+        guard price.weight > 0 else { return [] }
+        var savings: [Saving] = []
+        if case .alibaba(let account) = account, self.price?.weight == nil {
+            savings += account.savings
+        }
+        if price.item == .family, families == .both { savings.append(.families) }
+        if minimumTTL < ClientLimits.advisedTTL { savings.append(.minimumTTL) }
+        return savings
+    }
+}
+
+extension AlibabaSettings {
+    /// Cheaper protection of calls, by the vendor's price page.
+    fileprivate var savings: [Saving] {
+        guard scheme == .https else { return [] }
+        var savings: [Saving] = []
+        if encryption != .none {
+            savings.append(
+                .channel(
+                    setting: "encryption: none",
+                    weight: Alibaba.weight(usesTLS: true, isEncrypted: false),
+                    givesUp: "the second encryption inside of TLS"
+                )
+            )
+        }
+        if api == .v2 {
+            savings.append(
+                .channel(
+                    setting: "scheme: http, encryption: gcm",
+                    weight: Alibaba.weight(usesTLS: false, isEncrypted: true),
+                    givesUp: "forward secrecy; an observer sees the account, the sizes and the "
+                        + "times of calls, but no names and addresses, and cannot change answers"
+                )
+            )
+        }
+        return savings
+    }
+}
+
+// MARK: - Hints
+
+extension Settings {
+    /// Settings that cost less, one line for each, as `httpdnsctl bill` advises them.
+    ///
+    /// Empty for vendors whose calls are free.
+    package var costHints: [String] {
+        vendors.flatMap { vendor -> [String] in
+            guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }
+            let price = vendor.price?.applied(to: api.price) ?? api.price
+            return vendor.savings(price, minimumTTL: cache.minimumTTL).map { saving in
+                "vendor \(vendor.name): `\(saving.setting)` costs "
+                    + "\(saving.effect(weight: price.weight)); gives up: \(saving.givesUp)"
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ControlInterface {
+    /// Part of ``description``: state and budget of vendors.
+    static let vendors = """
+        # failed: failed calls. failures: the same; deprecated
+        # + latency-p50-us: ?int               median duration of a call
+        # + latency-ms-p50: ?float             the same; deprecated
+        # + last-error: ?string
+        # + last-error-age-seconds: ?int
+        type VendorServer (
+          address: string,
+          current: bool,
+          state: Health,
+          calls: int,
+          failures: int,
+          failed: ?int
+        )
+
+        # operator: paused with Pause. account: the vendor refused the account; one probe call is
+        # made when the time is over. limit: all servers returned HTTP 429. budget: the budget is
+        # spent
+        type Reason (operator, account, limit, budget)
+
+        # Reason why a vendor is not called.
+        # + for-seconds: ?int                  remaining time; absent: until Resume
+        type Rest (by: Reason, error: ?string)
+
+        # within: the next call is made. spent: the fallback answers instead. exceeded: the next
+        # call is made although the budget is spent
+        type BudgetState (within, spent, exceeded)
+
+        # beyond: calls wanted beyond the budget, made or not
+        # + calls-per-day: ?int, spent-today: int    per UTC day
+        # + units-per-day, units-today, units-per-month, units-this-month: ?int
+        # + day-ends-seconds: int
+        # problem: of the stored counts
+        type Budget (beyond: int, state: BudgetState, problem: ?string)
+
+        # today, month: absent if the stored counts are damaged
+        # + at-least, at-most: int             since the start or the reset
+        type Units (today: ?int, month: ?int)
+
+        # currency: ISO 4217
+        type Cost (amount: float, currency: string)
+
+        # Refresh of a vendor's server addresses.
+        # + last-age-seconds: ?int             time since the last success
+        type Refresh (count: int, failures: int, error: ?string)
+
+        # calls: HTTP requests sent
+        # + billable-calls, connections-opened, connections-reused: int
+        # protected: forged answers are detected, by TLS or by the vendor's protocol
+        # + clock-skew-seconds: ?int           vendor's clock minus ours
+        # + refused-clock-skew-seconds: ?int   the same, if it is too large to be believed
+        # + client-address: ?string            for which the vendor chose the latest answer
+        # + client-subnet: ?string             of the settings
+        type VendorStatus (
+          name: string,
+          kind: string,
+          channel: string,
+          protected: bool,
+          state: Health,
+          rest: ?Rest,
+          servers: []VendorServer,
+          calls: int,
+          budget: ?Budget,
+          units: ?Units,
+          cost: ?Cost,
+          refresh: ?Refresh
+        )
+        """
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Resolutions that a vendor has counted in the current month.
+package struct ResolveCount: Sendable, Hashable {
+    /// Resolutions over HTTP.
+    package let http: UInt64
+
+    /// Resolutions over HTTPS.
+    package let https: UInt64
+
+    package init(http: UInt64, https: UInt64) {
+        self.http = http
+        self.https = https
+    }
+}
+
+/// Alibaba's RPC call `GetResolveCountSummary` (page 30122), which returns the count of an account.
+///
+/// Signature version 1.0 with HMAC-SHA1. Parameters and reply were not confirmed on a live account.
+package struct AlibabaResolveCount: Sendable {
+    /// Host of the interface, over TLS.
+    package static let host = "httpdns-api.aliyuncs.com"
+
+    private let keyID: Secret
+    private let keySecret: Secret
+
+    /// Creates the call for an access key.
+    package init(keyID: Secret, keySecret: Secret) {
+        self.keyID = keyID
+        self.keySecret = keySecret
+    }
+
+    /// Returns the request for the current month.
+    package func request(
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        do throws(CipherError) {
+            let query = try query(
+                [
+                    ("Action", "GetResolveCountSummary"), ("Format", "JSON"),
+                    ("Granularity", "month"), ("TimeSpan", "1"), ("Version", "2016-02-01"),
+                ],
+                at: Self.timestamp(wallSeconds),
+                nonce: Hexadecimal.encode(try entropy.octets(16))
+            )
+            return HTTPRequest(url: "https://\(Self.host)/?\(query)", server: server)
+        } catch {
+            throw .cipher(error)
+        }
+    }
+
+    /// Returns the parameters with their signature.
+    func query(
+        _ parameters: [(name: String, value: String)],
+        at timestamp: String,
+        nonce: String
+    ) throws(CipherError) -> String {
+        var all = parameters.map { ($0.name, $0.value) }
+        all.append(("AccessKeyId", String(decoding: keyID.copy, as: Unicode.UTF8.self)))
+        all.append(("SignatureMethod", "HMAC-SHA1"))
+        all.append(("SignatureNonce", nonce))
+        all.append(("SignatureVersion", "1.0"))
+        all.append(("Timestamp", timestamp))
+        let text = all.sorted { $0.0 < $1.0 }
+            .map { "\(Self.escaped($0.0))=\(Self.escaped($0.1))" }.joined(separator: "&")
+        var key = keySecret.copy + [UInt8(ascii: "&")]
+        let signature = try Digest.hmacSHA1(
+            key: Secret(wiping: &key),
+            [UInt8]("GET&%2F&\(Self.escaped(text))".utf8)
+        )
+        return text + "&Signature=" + Self.escaped(Base64.encode(signature))
+    }
+
+    /// Returns the count in a reply `{"ResolveSummary": {"Http", "Https", "Http6", "Https6"}}`.
+    package func count(in reply: HTTPReply) throws(VendorError) -> ResolveCount {
+        if reply.status != 200, let code = reply.code(in: "Code") { throw reply.error(code) }
+        let json = try reply.acceptedJSON()
+        guard let summary = json["ResolveSummary"], summary.isObject else {
+            throw .unreadable(.member("ResolveSummary"))
+        }
+        func number(_ name: String) throws(VendorError) -> UInt64 {
+            guard let value = summary[name] else { return 0 }
+            guard let number = value.number ?? value.text.flatMap({ Int64($0) }), number >= 0 else {
+                throw .unreadable(.member(name))
+            }
+            return UInt64(number)
+        }
+        guard summary["Http"] != nil || summary["Https"] != nil else {
+            throw .unreadable(.member("Http"))
+        }
+        return ResolveCount(
+            http: try number("Http") &+ number("Http6"),
+            https: try number("Https") &+ number("Https6")
+        )
+    }
+}
+
+// MARK: - Text
+
+extension AlibabaResolveCount {
+    /// Escapes all octets except the unreserved ones (RFC 3986 §2.3).
+    static func escaped(_ text: String) -> String {
+        var octets: [UInt8] = []
+        for octet in text.utf8 {
+            switch octet {
+            case _ where octet.isAlphanumeric: octets.append(octet)
+            case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "~"):
+                octets.append(octet)
+            default: octets += "%\(Hexadecimal.encode([octet]).uppercased())".utf8
+            }
+        }
+        return String(decoding: octets, as: Unicode.UTF8.self)
+    }
+
+    /// Returns a time as `2026-11-24T20:10:00Z` (ISO 8601, UTC).
+    static func timestamp(_ wallSeconds: Int64) -> String {
+        let day = UsageRecord.day(wallSeconds)
+        let month = UsageRecord.month(of: day)
+        var first = day
+        while UsageRecord.month(of: first - 1) == month { first -= 1 }
+        let second = wallSeconds - day * UsageRecord.secondsADay
+        func two(_ value: Int64) -> String { (value < 10 ? "0" : "") + String(value) }
+        return "\(month / 12)-\(two(month % 12 + 1))-\(two(day - first + 1))T"
+            + "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))Z"
+    }
+}
+
+// MARK: - Showing no secret
+
+extension AlibabaResolveCount: CustomStringConvertible, CustomReflectable {
+    package var description: String { "GetResolveCountSummary" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Budget {
+    /// Action on requests beyond the budget.
+    package enum Excess: String, Sendable, Hashable, CaseIterable {
+        /// Requests are not sent; the fallback answers.
+        case fallback
+
+        /// Requests are sent.
+        case warn
+    }
+
+    /// Configured budget; a limit that is nil does not apply.
+    package struct Rule: Sendable, Hashable {
+        /// Requests a day, at least 1.
+        package var callsPerDay: UInt64?
+
+        /// Billed units a day, at least 1.
+        package var unitsPerDay: UInt64?
+
+        /// Billed units a calendar month, at least 1.
+        package var unitsPerMonth: UInt64?
+
+        package var onExceeded: Excess
+
+        package init(
+            callsPerDay: UInt64? = nil,
+            unitsPerDay: UInt64? = nil,
+            unitsPerMonth: UInt64? = nil,
+            onExceeded: Excess = .fallback
+        ) {
+            self.callsPerDay = callsPerDay
+            self.unitsPerDay = unitsPerDay
+            self.unitsPerMonth = unitsPerMonth
+            self.onExceeded = onExceeded
+        }
+    }
+}
+
+extension Budget.Rule: CustomStringConvertible {
+    /// The limits, for example `daily budget of 1000 calls`.
+    package var description: String {
+        var limits: [String] = []
+        if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }
+        if let unitsPerDay { limits.append("daily budget of \(unitsPerDay) units") }
+        if let unitsPerMonth { limits.append("monthly budget of \(unitsPerMonth) units") }
+        return limits.joined(separator: ", ")
+    }
+}

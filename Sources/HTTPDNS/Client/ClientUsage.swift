@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Use of a vendor by each client on one day, in bounded memory.
+struct ClientUsage: Sendable {
+    /// At most ``ClientLimits/countedClients`` clients.
+    private var amounts: [ClientNetwork: UsageAmount] = [:]
+
+    /// Number of clients with a count.
+    var count: Int { amounts.count }
+
+    /// Use of a client; none for an unknown client.
+    subscript(client: ClientNetwork) -> UsageAmount { amounts[client] ?? .none }
+
+    /// Adds the use of `client`; a full table removes the clients with few requests.
+    mutating func add(_ cost: UsageAmount, of client: ClientNetwork) {
+        if amounts.count >= ClientLimits.countedClients, amounts[client] == nil {
+            let sum = amounts.values.reduce(0) { $0 + $1.calls }
+            let mean = sum / UInt64(amounts.count)
+            amounts = amounts.filter { $0.value.calls > mean }
+        }
+        amounts[client] = self[client] + cost
+    }
+
+    /// Removes use that was added for `client`.
+    mutating func remove(_ unused: UsageAmount, of client: ClientNetwork) {
+        guard let own = amounts[client] else { return }
+        let rest = own.less(unused)
+        amounts[client] = rest == .none ? nil : rest
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+extension VendorClient {
+    /// Fetches the vendor's own count of resolutions from `server`; the request is not billed.
+    ///
+    /// Uses the certificates and the proxy of the settings. Fails after 3 s.
+    package func fetchCount(
+        _ call: AlibabaResolveCount,
+        at server: SocketAddress
+    ) async -> Result<ResolveCount, VendorError> {
+        let deadline = clocks.now() + ClientLimits.countTimeout
+        var request: HTTPRequest
+        do throws(VendorError) {
+            request = try call.request(at: server, now: clocks.wallSeconds(), entropy: entropy)
+        } catch {
+            return .failure(error)
+        }
+        request.certificateFile = settings.certificateFile
+        request.proxy = settings.proxy
+        let sent = await withCheckedContinuation { continuation in
+            transport.send(request, deadline: deadline) { continuation.resume(returning: $0) }
+        }
+        return Result { () throws(VendorError) in
+            try call.count(in: try sent.mapError(VendorError.transport).get())
+        }
+    }
+}

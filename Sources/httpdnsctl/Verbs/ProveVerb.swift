@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Control
+
+/// `httpdnsctl prove`.
+struct ProveVerb: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "prove",
+        abstract: "Compare a vendor's replies with what httpdnsd assumes, with billable calls.",
+        discussion: """
+            Prints the cost first. Then makes one call for each feature of the vendor's protocol: \
+            address families, an unknown name, a batch, client-subnet, wrong and expired signatures, \
+            HTTP versions, the name in the certificate, and the other channels for which the settings \
+            have keys. The calls count in the budget of the vendor. A call is skipped if its units \
+            could exceed --max-units.
+
+            The report has no keys, parameter values and account numbers. --vectors prints one JSON \
+            object per line instead, with the replies that are not encrypted, for tests of the \
+            parser. Replies contain the name and its addresses.
+
+            Exits with 4 if a reply differs.
+
+            EXAMPLES
+              httpdnsctl prove alibaba --name www.example.com
+              httpdnsctl prove tencent --max-units 10 --json
+              httpdnsctl prove alidns --vectors > alidns.jsonl
+            """
+    )
+
+    @OptionGroup var options: Options
+
+    @Argument(help: "Vendor in the settings.")
+    var vendor: String
+
+    @Option(
+        name: .long,
+        help: "Registered name to look up. (default: one of the vendor's routes)"
+    )
+    var name: String?
+
+    @Option(
+        name: .long,
+        help: "Maximum number of billed units. (default: \(ControlLimits.provedUnits))"
+    )
+    var maxUnits: UInt64?
+
+    @Flag(name: .long, help: "Print the replies as JSON lines for tests.")
+    var vectors = false
+
+    /// Time of one call, which the settings limit.
+    private static let callTime = Duration.seconds(30)
+
+    func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
+        var request = ProveRequest(vendor: vendor, name: name, maxUnits: maxUnits, plan: true)
+        let plan = try client.call(.prove, request).checked(as: ProveReply.self)
+        Output.error(ProveText.plan(plan))
+        request.plan = nil
+        var steps: [ProofStep] = []
+        let printsText = !options.printsJSON && !vectors
+        try client.stream(.prove, request, as: ProveReply.self, silence: Self.callTime) {
+            reply throws(Failure) in
+            for step in reply.steps {
+                steps.append(step)
+                if printsText { try Output.write(ProveText.step(step, Output.palette)) }
+                if vectors, let vector = step.vector {
+                    try Output.write(try JSONOutput.text(vector, indented: false) + "\n")
+                }
+            }
+        }
+        if options.printsJSON, !vectors {
+            var report = plan
+            report.steps = steps
+            try Output.write(try JSONOutput.text(report, indented: true) + "\n")
+        } else if printsText {
+            try Output.write(ProveText.summary(steps))
+        }
+        return steps.contains { $0.verdict == .differs } ? .degraded : .ok
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("httpdnsctl prove", .needs(.dig, .nsd, .curl), .hangLimit)
+struct ProveTests {
+    /// Daemon whose vendor `ali` is the emulator, over plain HTTP.
+    private func daemon(
+        _ emulator: TestEmulator,
+        _ scratch: Scratch,
+        _ more: String = ""
+    ) throws -> TestDaemon {
+        let secret = try scratch.write(
+            "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+            to: "secret",
+            mode: 0o600
+        )
+        let key = try scratch.write(
+            "000102030405060708090a0b0c0d0e0f",
+            to: "key",
+            mode: 0o600
+        )
+        return try TestDaemon(
+            """
+            vendors:
+              ali:
+                kind: alibaba
+                account: "100000"
+                secret: {file: \(secret)}
+                aes-key: {file: \(key)}
+                scheme: http
+                encryption: gcm
+                servers: ["\(emulator.address)"]
+                \(more)
+            routes: [{domains: [www.example.com], vendors: [ali], fallback: none}]
+            """
+        )
+    }
+
+    @Test("the cost is printed first, and each reply of the emulator agrees")
+    func agrees() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
+        let daemon = try daemon(emulator, scratch)
+        let end = try daemon.control("prove", "ali")
+        #expect(end.errors.hasPrefix("ali: "), "\(end)")
+        #expect(end.errors.contains("at most 40 units"), "\(end.errors)")
+        for label in [
+            "families: A and AAAA", "unknown name", "batch of two names", "client-subnet",
+            "signature with another key", "expired signature", "channel v2 cbc http",
+        ] {
+            #expect(end.output.contains("agrees   \(label)"), "\(end.output)")
+        }
+        // The emulator has no TLS.
+        #expect(end.output.contains("DIFFERS  channel v2 https https"), "\(end.output)")
+        #expect(end.status == 4)
+        #expect(!end.output.contains("100000") && !end.output.contains("0001020304"))
+        try daemon.stop()
+    }
+
+    @Test("the calls count in usage and budget, and stay within the limit")
+    func limited() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
+        let daemon = try daemon(emulator, scratch)
+        let report = try JSON(daemon.control("prove", "ali", "--max-units", "10", "--json").output)
+        let steps = report["steps"].array
+        #expect(steps.contains { $0["verdict"].string == "skipped" })
+        let spent = steps.reduce(0) { $0 + ($1["units"].int ?? 0) }
+        #expect((1...10).contains(spent))
+        #expect(report["units"].int == 10)
+        let billed = try JSON(emulator.admin("bill"))["units"].int
+        #expect(billed == spent)
+        let vendor = try #require(try daemon.stats()["vendors"].array.first)
+        #expect(vendor["units", "at-most"].int == spent && vendor["units", "today"].int == spent)
+        try daemon.stop()
+
+        let poor = try self.daemon(emulator, scratch, "budget: {units-per-day: 4}")
+        let end = try poor.control("prove", "ali", "--json")
+        #expect(try JSON(end.output)["steps"].array.reduce(0) { $0 + ($1["units"].int ?? 0) } <= 4)
+        #expect(end.output.contains("budget"), "\(end.output)")
+        try poor.stop()
+    }
+
+    @Test("the vectors are replies without account and client address")
+    func vectors() throws {
+        let (emulator, scratch) = (try TestEmulator(zone: ProgramHarness.zone), try Scratch())
+        let daemon = try daemon(emulator, scratch)
+        let lines = try daemon.control("prove", "ali", "--vectors").output.split(separator: "\n")
+        let vectors = lines.compactMap { try? JSON(String($0)) }
+        #expect(vectors.count == lines.count && !vectors.isEmpty)
+        let plain = try #require(
+            vectors.first { $0["vendor"].string?.contains("v2 http http") == true }
+        )
+        #expect(plain["body"].string?.contains(#""cip":"203.0.113.1""#) == true, "\(lines)")
+        #expect(!lines.joined().contains("100000"))
+        try daemon.stop()
+    }
+}
