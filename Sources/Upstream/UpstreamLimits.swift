@@ -48,6 +48,11 @@ package enum UpstreamLimits {
     /// Consecutive declined probes after which a server is backed off.
     static let declinesBeforeRest = 3
 
+    /// Time since the last answer after which a server that declines probes is out of service.
+    ///
+    /// Before that, the server may only limit the rate of queries.
+    static let declineTolerance: Duration = .seconds(600)
+
     /// Initial and maximum back-off; it doubles with each failed probe (RFC 9520 §3.2: 1 s to 300
     /// s).
     static let firstRest: Duration = .seconds(1)

@@ -94,6 +94,21 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
+    func `duplicated replies do not count as forged`() async throws {
+        let server = try ScriptedServer { [[UInt8]](repeating: reply(to: $0), count: 12) }
+        defer { server.stop() }
+        let upstream = Self.upstream(server.address, timeout: .seconds(20))
+        var queries: [Task<Result<Message, UpstreamError>, Never>] = []
+        for _ in 0..<64 {
+            queries.append(Task { @ServiceLoop in await Self.result(upstream) })
+        }
+        for query in queries { #expect(try await query.value.get().answers.count == 1) }
+        #expect(upstream.numbers.foreignReplies == 0)
+        #expect(upstream.numbers.tcpRetries == 0)
+    }
+
+    @Test
+    @ServiceLoop
     func `after eight wrong IDs the query is sent over TCP`() async throws {
         let (result, numbers, tcp) = try await Self.ask(
             { query in

@@ -376,6 +376,27 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group) == .success("isp"))
     }
 
+    @Test(arguments: [RCode.refused, .servFail])
+    @ServiceLoop
+    func `a protected upstream that declines all queries is replaced ten minutes after its answers`(
+        _ rcode: RCode
+    ) async throws {
+        let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(5) }
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        #expect(try await harness.ask(group) == .success("dot"))
+        dot.script = { _ in .fail(.declined(rcode), 5) }
+        for _ in 0..<59 {
+            await harness.advance(by: .seconds(10))
+            #expect(try await harness.ask(group) == .failure(.declined(rcode)))
+        }
+        #expect(!group.health.health(of: dot).isFit)
+        // The probe after the end of the period, which may be a minute later.
+        await harness.advance(by: .seconds(90))
+        _ = try await harness.ask(group)
+        await harness.advance(by: .seconds(1))
+        #expect(try await harness.ask(group) == .success("isp"))
+    }
+
     // MARK: - Latency
 
     @Test

@@ -27,6 +27,9 @@ struct ServerHealth: Sendable, Hashable {
 
         var reason: UpstreamError
 
+        /// True if the server is out of service.
+        var isOutage: Bool
+
         var end: Instant { since + length }
     }
 
@@ -42,8 +45,9 @@ struct ServerHealth: Sendable, Hashable {
     private(set) var roundTrip: Duration?
     private var measuredAt: Instant?
 
-    /// Instant of the last reply with any RCODE.
+    /// Instant of the last reply with any RCODE, and of the last answer.
     private var receivedAt: Instant?
+    private var answeredAt: Instant?
 
     /// True while a probe is in flight; `probedAt` is the start of the latest one.
     private(set) var isProbed = false
@@ -69,9 +73,11 @@ extension ServerHealth {
     /// True if probes show that the server is out of service; an unprotected server may then
     /// replace it.
     ///
-    /// A server that only limits the rate of queries (HTTP 429) counts as in service. Otherwise a
-    /// flood from one client would send the names of other clients to an unprotected server.
-    var isDown: Bool { rest.map { $0.reason != .rateLimited } ?? false }
+    /// A server that only limits the rate of queries counts as in service. Otherwise a flood from
+    /// one client would send the names of other clients to an unprotected server. Such a server
+    /// answers with HTTP 429, or with an error response although it has answered within
+    /// ``UpstreamLimits/declineTolerance``.
+    var isDown: Bool { rest?.isOutage ?? false }
 
     var loops: Bool { loopsUntil != nil }
 
@@ -120,6 +126,7 @@ extension ServerHealth {
         latency = latency.map { $0 + (time - $0).doubled(-3) } ?? time
         shortest = min(shortest, time)
         receivedAt = now
+        answeredAt = now
         declines = 0
     }
 
@@ -148,6 +155,7 @@ extension ServerHealth {
     mutating func passedProbe(now: Instant) -> Bool {
         isProbed = false
         receivedAt = now
+        answeredAt = now
         declines = 0
         defer { rest = nil }
         return rest != nil
@@ -175,7 +183,14 @@ extension ServerHealth {
         declines = 0
         let before = rest
         let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
-        rest = Rest(since: now, length: next ?? UpstreamLimits.firstRest, reason: reason)
+        let hasAnswered =
+            answeredAt.map { now - $0 < UpstreamLimits.declineTolerance } ?? false
+        rest = Rest(
+            since: now,
+            length: next ?? UpstreamLimits.firstRest,
+            reason: reason,
+            isOutage: reason != .rateLimited && !(reason.isDecline && hasAnswered)
+        )
         return before == nil
     }
 

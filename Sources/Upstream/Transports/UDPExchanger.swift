@@ -57,7 +57,7 @@ final class UDPExchanger {
             var exchange: UpstreamExchange
             repeat {
                 exchange = UpstreamExchange(query, validates: validates, random: &random)
-            } while slot.waits(for: exchange.id)
+            } while slot.hasUsed(exchange.id)
             let number = try slot.send(exchange, until: deadline, completion)
             query.cancellation?.whenCancelled { [id = exchange.id] in
                 slot.cancel(id, number)
@@ -115,10 +115,10 @@ private final class UDPSocketSlot: DatagramReceiving {
     /// Outstanding queries by ID.
     private var waiting: [UInt16: Waiting] = [:]
 
-    /// IDs of timed-out and cancelled queries: a late reply does not count as forged.
+    /// IDs of ended queries: a late or duplicated reply does not count as forged.
     ///
     /// At most ``UpstreamLimits/queriesPerSlot``.
-    private var expired: Set<UInt16> = []
+    private var ended: Set<UInt16> = []
 
     private var foreignReplies = 0
 
@@ -140,8 +140,8 @@ private final class UDPSocketSlot: DatagramReceiving {
         socket != nil && left > 0 && now - opened < UpstreamLimits.socketLifetime
     }
 
-    /// Returns true if an outstanding query has this ID.
-    func waits(for id: UInt16) -> Bool { waiting[id] != nil }
+    /// Returns true if a query of this socket has or had this ID.
+    func hasUsed(_ id: UInt16) -> Bool { waiting[id] != nil || ended.contains(id) }
 
     /// Earliest deadline of the outstanding queries; without any, the end of the period in which the
     /// socket accepts queries.
@@ -178,27 +178,22 @@ private final class UDPSocketSlot: DatagramReceiving {
 
     func cancel(_ id: UInt16, _ number: Int) {
         guard let query = waiting[id], query.number == number else { return }
-        expired.insert(id)
         end([query], with: .timedOut)
     }
 
     func received(_ octets: Span<UInt8>) {
-        guard octets.count >= 2,
-            let asked = waiting.removeValue(forKey: UInt16(octets[0]) << 8 | UInt16(octets[1]))
-        else {
-            let id = octets.count >= 2 ? UInt16(octets[0]) << 8 | UInt16(octets[1]) : nil
-            if id.flatMap({ expired.remove($0) }) == nil { noteForeign() }
+        let id = octets.count >= 2 ? UInt16(octets[0]) << 8 | UInt16(octets[1]) : nil
+        guard let id, let asked = waiting[id] else {
+            if !(id.map(ended.contains) ?? false) { noteForeign() }
             return
         }
         let outcome: UDPExchanger.Outcome
         switch asked.exchange.validate(octets) {
-        case .foreign:
-            waiting[asked.exchange.id] = asked
-            noteForeign()
-            return
+        case .foreign: return noteForeign()
         case .reply(let message): outcome = .reply(message)
         case .truncated, .caseLost: outcome = .needsStream
         }
+        remove(id)
         closeIfIdle()
         asked.completion(outcome)
     }
@@ -225,16 +220,19 @@ private final class UDPSocketSlot: DatagramReceiving {
     }
 
     func expire(_ now: Instant) {
-        let late = waiting.values.filter { $0.deadline <= now }
-        for query in late { expired.insert(query.exchange.id) }
-        end(late, with: .timedOut)
+        end(waiting.values.filter { $0.deadline <= now }, with: .timedOut)
         if waiting.isEmpty, !takesQueries(at: now) { close() }
     }
 
     private func end(_ queries: [Waiting], with error: UpstreamError) {
-        for query in queries { waiting[query.exchange.id] = nil }
+        for query in queries { remove(query.exchange.id) }
         closeIfIdle()
         for query in queries { query.completion(.failed(error)) }
+    }
+
+    private func remove(_ id: UInt16) {
+        waiting[id] = nil
+        ended.insert(id)
     }
 
     /// Closes the socket if no query is outstanding and no further one is expected.
