@@ -376,6 +376,23 @@ struct UpstreamGroupTests {
         #expect(try await harness.ask(group) == .success("isp"))
     }
 
+    @Test
+    @ServiceLoop
+    func `a reply to a repetition shows that the server lost a query`() async throws {
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { number in
+            number == 0 ? .silence : .answer(20)
+        }
+        let group = harness.group(one)
+        for isOfRepetition in [true, false] {
+            let end = harness.world.now + .seconds(4)
+            let query = harness.world.begin {
+                try? await group.exchange(UpstreamHarness.query, deadline: end)
+            }
+            let reply = try #require(try await harness.world.value(of: query))
+            #expect(reply.isOfRepetition == isOfRepetition)
+        }
+    }
+
     @Test(arguments: [RCode.refused, .servFail])
     @ServiceLoop
     func `a protected upstream that declines all queries is replaced ten minutes after its answers`(

@@ -29,8 +29,8 @@ package struct Resolution: Sendable {
     /// True if the query was refused because its client has reached its limit.
     package private(set) var isRefused = false
 
-    /// True if the servers that were asked have not answered in time.
-    var isUnanswered = false
+    /// True if a server has not answered in time, even if it has answered a repetition.
+    var hasLostAttempt = false
 
     /// Creates an answer with these records; TTLs are sent unchanged.
     init(

@@ -16,7 +16,7 @@ struct LossWindow {
     enum Result {
         case answered
 
-        /// No server has answered in time.
+        /// No server has answered in time, or only a repetition was answered.
         case lost
     }
 

@@ -125,7 +125,7 @@ extension Resolution {
             explanation: Explanation(code: code, text: text),
             provenance: .local
         )
-        failure.isUnanswered = isUnanswered
+        failure.hasLostAttempt = isUnanswered
         return failure
     }
 }

@@ -34,7 +34,7 @@ package final class SingleFlight {
             limit: ResolverLimits.total,
             judge: { answer in
                 let resolution = answer.resolution
-                if resolution.isUnanswered { return .lost }
+                if resolution.hasLostAttempt { return .lost }
                 return resolution.provenance.source == .local && !resolution.isFailure
                     ? nil : .answered
             }

@@ -71,15 +71,15 @@ package final class UpstreamStage {
                 switch reply.answer {
                 case .plain(let plain):
                     let provenance = provenance(of: reply.upstream)
-                    completion(
-                        Resolution(
-                            plain,
-                            to: query,
-                            work.policy,
-                            provenance,
-                            isBelieved: isBelieved
-                        )
+                    var resolution = Resolution(
+                        plain,
+                        to: query,
+                        work.policy,
+                        provenance,
+                        isBelieved: isBelieved
                     )
+                    resolution.hasLostAttempt = reply.isOfRepetition
+                    completion(resolution)
                 case .message(let message):
                     let answered = Answered(message, reply.upstream, isBelieved: isBelieved)
                     complete(answered, work, completion)

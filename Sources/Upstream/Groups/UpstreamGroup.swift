@@ -34,6 +34,9 @@ package final class UpstreamGroup {
     package struct Reply: Sendable {
         package let answer: UpstreamReply
         package let upstream: any Forwarding
+
+        /// True if the server did not answer an earlier attempt of the query in time.
+        package let isOfRepetition: Bool
     }
 
     /// Completion handler of a query.
@@ -250,7 +253,12 @@ private final class Run {
                 place?.end(reply.message(to: query.question).summary, at: health.clocks.now())
                 health.answered(server, began: began)
                 guard plan.answered(number) else { return }
-                end(.success(UpstreamGroup.Reply(answer: reply, upstream: server)))
+                let reply = UpstreamGroup.Reply(
+                    answer: reply,
+                    upstream: server,
+                    isOfRepetition: since != nil
+                )
+                end(.success(reply))
             case .failure(let error):
                 place?.end("\(error)", at: health.clocks.now())
                 failed(new, error)
