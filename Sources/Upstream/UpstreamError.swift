@@ -10,7 +10,7 @@ package enum UpstreamError: Error, Hashable {
     /// The server cannot be reached; the text is the system's error.
     case unreachable(String)
 
-    /// The server returned an error RCODE, or a referral, possibly with an extended error (RFC
+    /// The server returned an error RCODE or a referral; `because` is its extended error (RFC
     /// 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
@@ -34,7 +34,6 @@ package enum UpstreamError: Error, Hashable {
 }
 
 extension UpstreamError: CustomStringConvertible {
-    /// Error text.
     package var description: String {
         switch self {
         case .timedOut: "timed out"
