@@ -59,7 +59,6 @@ struct AddressFilter {
         }
     }
 
-    /// Adds an address record, unless its address is private and must be removed.
     private mutating func keepAddress(_ record: Record) {
         if guards, let address = record.data.address, address.reach != .global {
             dropped += 1

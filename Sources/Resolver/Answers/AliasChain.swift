@@ -111,7 +111,6 @@ extension [Record] {
         return records
     }
 
-    /// Record data and the number of its RRset: a record without its TTL.
     private struct Content: Hashable {
         let number: Int
         let data: RecordData

@@ -7,7 +7,6 @@ package struct AnswerPolicy: Sendable {
         /// Hints are replaced by cached addresses, or removed.
         case align
 
-        /// Records are forwarded unchanged.
         case forward
 
         /// The answer is NODATA.

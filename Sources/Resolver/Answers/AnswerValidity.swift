@@ -37,7 +37,6 @@ struct NameSources: Equatable {
         )
     }
 
-    /// Creates a copy of `other` with these vendors.
     private init(_ other: NameSources, vendors: [String]) {
         self.vendors = vendors
         fallsBack = other.fallsBack

@@ -10,7 +10,7 @@ package import Upstream
 package struct Decision: Sendable {
     package let query: Query
 
-    /// Route of the name; nil if no route matches.
+    /// Route of the name, if any.
     package var match: RouteTable.Match?
 
     /// More specific routes that exclude the name with `except`.
@@ -19,7 +19,6 @@ package struct Decision: Sendable {
     /// Fresh cache entry.
     package var hit: CacheEntry?
 
-    /// Local answer and its stage.
     package var own: (stage: OwnStage, answer: Resolution)?
 
     /// Cached answer for the case that no better answer comes in time.

@@ -3,10 +3,10 @@ package import DNSWire
 
 /// Settings for stale and expiring answers.
 package struct Freshness: Sendable, Equatable {
-    /// Serve-stale settings; nil if disabled.
+    /// Nil if serve-stale is disabled.
     package var stale: Stale? = Stale()
 
-    /// Prefetch settings; nil if disabled.
+    /// Nil if prefetch is disabled.
     package var prefetch: Prefetch? = Prefetch()
 
     package init() {}

@@ -3,7 +3,6 @@ internal import DNSCache
 package import DNSWire
 
 extension Resolution {
-    /// Creates the resolution from a plain reply of an upstream.
     package init(
         _ reply: PlainReply,
         to query: Query,

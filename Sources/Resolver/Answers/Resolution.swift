@@ -101,7 +101,6 @@ package struct Resolution: Sendable {
     /// AD flag of the header, or 0.
     package var flags: UInt16 { isAuthentic ? HeaderFlags.authenticData : 0 }
 
-    /// True if no source had an answer.
     package var isFailure: Bool { rcode == .servFail }
 }
 
@@ -130,7 +129,6 @@ package struct Provenance: Sendable, Equatable {
     /// True if the query joined a resolution of another query.
     package var wasMerged = false
 
-    /// True if the answer is stale (RFC 8767).
     package var isStale = false
 
     /// Reason for an upstream's answer to a vendor's name; nil otherwise.

@@ -88,7 +88,6 @@ package final class AddressProber {
 
     // MARK: - Trying
 
-    /// Returns the servers without a valid result.
     private func unknown(_ job: Job) -> [AddressRanking.Target] {
         let now = clocks.now()
         return job.addresses.prefix(Self.addressLimit)
@@ -117,7 +116,6 @@ package final class AddressProber {
         underWay[target] = nil
     }
 
-    /// Reorders the cached answer, if it is still cached.
     private func reorder(_ job: Job) {
         let now = clocks.now()
         cache.reorder(

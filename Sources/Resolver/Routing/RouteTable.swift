@@ -264,7 +264,6 @@ extension RouteTable {
         return Comparison(claimsAreSame: claimsTheSame(as: older), pairs: pairs.map { ($0, $1) })
     }
 
-    /// True if every name maps to the same route index as in another table.
     private func claimsTheSame(as other: RouteTable) -> Bool {
         matches.count == other.matches.count && claims.count == other.claims.count
             && zip(matches, other.matches).allSatisfy { $0.exceptions == $1.exceptions }

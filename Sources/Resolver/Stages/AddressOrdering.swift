@@ -22,7 +22,6 @@ final class AddressOrdering {
         self.clocks = clocks
     }
 
-    /// Orders the addresses in an answer and in its siblings.
     func order(_ finding: inout ResolvedAnswer, _ query: Query, _ match: RouteTable.Match?) {
         guard let port = port(query.question.name, match) else { return }
         order(&finding.resolution, of: query.question, port)

@@ -70,7 +70,6 @@ final class CacheWriter {
         }
     }
 
-    /// Caches an answer, unless its lifetime is 0.
     private func keep(
         _ resolution: Resolution,
         for question: Question,

@@ -2,13 +2,11 @@
 internal import DNSWire
 internal import Net
 
-/// Entry of a ``FairTable``.
 @ServiceLoop
 protocol FairEntry: AnyObject {
     /// Client that the entry counts against; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// Time at which the entry was added.
     var began: Instant { get }
 
     /// Number of the entry in order of admission; a moved entry gets a new number.
@@ -87,7 +85,6 @@ struct FairTable<Entry: FairEntry> {
         /// The caller must evict this entry first.
         case replaces(Entry)
 
-        /// The client has reached its limit.
         case refused
     }
 
@@ -167,7 +164,6 @@ struct FairTable<Entry: FairEntry> {
         note(entry, .lost, now: now)
     }
 
-    /// Moves an entry to the list of its new client, as the newest entry.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
         leave(entry, from: former)
         all(of: former).count -= 1
@@ -178,7 +174,6 @@ struct FairTable<Entry: FairEntry> {
         client?.isProven ?? true ? verified : unverified
     }
 
-    /// Decides whether `client` can add an entry.
     mutating func admission(
         of client: ClientNetwork?,
         now: Instant

@@ -19,7 +19,6 @@ package final class Prefetcher {
     private let cache: AnswerCache
     private let clocks: Clocks
 
-    /// Vendor look-ups of the last minute.
     private var window: CallWindow
 
     private var underWay: Set<Subject> = []

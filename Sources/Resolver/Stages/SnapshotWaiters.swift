@@ -10,7 +10,6 @@ package import Net
 /// query waits here longer than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
-    /// Waiting client and its query.
     final class Waiting: FairEntry {
         fileprivate let query: Query
         fileprivate let match: RouteTable.Match?
@@ -110,7 +109,6 @@ package final class SnapshotWaiters {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
 
-    /// Marks the start of the loading.
     package func begin() { began = clocks.now() }
 
     /// Marks the end of the loading, successful or not, and answers the waiting clients.

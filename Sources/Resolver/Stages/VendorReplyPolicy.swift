@@ -68,7 +68,6 @@ struct VendorReplyPolicy {
 }
 
 extension VendorAnswer {
-    /// Removes private addresses, and returns their number.
     fileprivate mutating func dropPrivate() -> UInt64 {
         (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
     }
