@@ -73,7 +73,6 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the server is not at fault.
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 

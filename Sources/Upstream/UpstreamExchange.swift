@@ -51,17 +51,14 @@ package struct ForwardedQuery: Hashable, Sendable {
 /// The query is built from parsed values.  EDNS options of the client are not forwarded, because
 /// they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
-    /// Message to send.
     package private(set) var message: [UInt8]
 
     let cancellation: CancellationSignal?
 
     let isProbe: Bool
 
-    /// Message ID.
     let id: UInt16
 
-    /// QTYPE.
     private let type: RecordType
 
     /// Offset of the end of the question in the query and in each reply.
@@ -128,7 +125,8 @@ package struct UpstreamExchange {
         /// Truncated reply: repeat the query over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with other letter case: repeat the query over TCP, because it may be forged.
+        /// Reply with other letter case, forged or from a server that loses it: repeat the query
+        /// over TCP.
         case caseLost
 
         case reply(UpstreamReply)
@@ -190,7 +188,6 @@ package struct UpstreamExchange {
 extension UInt8 {
     fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
 
-    /// True if both octets are the same letter, ignoring case.
     fileprivate func isSameLetter(as other: UInt8) -> Bool {
         isLetter && self & 0xDF == other & 0xDF
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Access control list of client addresses.
 package struct AccessList: Sendable {
     private let prefixes: [IPPrefix]
 

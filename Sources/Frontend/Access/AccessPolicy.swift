@@ -32,7 +32,6 @@ package final class AccessPolicy: Sendable {
         number.add(1, ordering: .releasing)
     }
 
-    /// Copy of the snapshot for one thread.
     struct Copy {
         private(set) var snapshot: Snapshot
         private var number: UInt64

@@ -32,7 +32,6 @@ struct ClientQueue<Element> {
 
     init(quantum: Int = 1) { self.quantum = quantum }
 
-    /// Sum of the weights of all elements.
     private(set) var weight = 0
 
     /// Adds an element.

@@ -15,7 +15,6 @@ package final class RateLimit: Sendable {
     enum Decision {
         case passes
 
-        /// Empty reply with TC set.
         case truncated
 
         case dropped

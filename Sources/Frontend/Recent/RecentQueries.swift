@@ -10,7 +10,6 @@ internal import Resolver
 package final class RecentQueries: Sendable {
     let ring = RecordRing()
 
-    /// Time origin of the records of this process.
     package static let origin = Clock.now
 
     package init() {}

@@ -56,7 +56,6 @@ struct StreamInput {
     }
 }
 
-/// Output buffer of TCP replies.
 struct StreamOutput {
     /// Maximum octets of a query on the hit path; no plain query is longer.
     static let longestQuery = 4096

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Deadlines of a TCP client.
 struct TCPDeadlines {
     /// For the rest of an incomplete message, however slowly its octets arrive.
     var message: Instant?

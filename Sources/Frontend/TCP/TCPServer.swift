@@ -57,7 +57,6 @@ package final class TCPServer {
         listener.close()
     }
 
-    /// Applies a changed access policy to connected clients.
     package func rulesChanged() {
         let access = rules.snapshot.access
         for (session, client) in sessions.values {

@@ -110,7 +110,6 @@ private final class Probe {
     private let clocks: Clocks
     private let silentSince: Instant?
 
-    /// Called once, then nil.
     private var completion: Completion?
 
     private var began: Instant

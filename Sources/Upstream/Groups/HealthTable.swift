@@ -78,7 +78,6 @@ package final class HealthTable {
         pages = pages.filter { kept.contains($0.key) }
     }
 
-    /// Returns the condition of a server and its smoothed latency.
     package func report(
         of server: any Forwarding
     ) -> (condition: ServerCondition, latency: Duration?) {

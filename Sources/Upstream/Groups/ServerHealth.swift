@@ -46,7 +46,6 @@ struct ServerHealth: Sendable, Hashable {
     private(set) var isProbed = false
     private var probedAt: Instant?
 
-    /// Consecutive probes that were declined.
     private var declines = 0
 
     private var rest: Rest?

@@ -66,6 +66,5 @@ struct ServerSelection: Sendable, Hashable {
 }
 
 extension ServerHealth {
-    /// True if another server could be noticeably faster.
     fileprivate var isBeatable: Bool { latency.map { $0 > UpstreamLimits.slack } ?? false }
 }

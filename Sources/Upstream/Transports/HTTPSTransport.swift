@@ -190,7 +190,6 @@ extension UpstreamReply {
 }
 
 extension Message {
-    /// Reduces the TTL of each record by `age` seconds.
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record

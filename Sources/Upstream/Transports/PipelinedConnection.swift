@@ -11,7 +11,6 @@ final class PipelinedConnection {
     typealias Opening =
         @ServiceLoop (Instant) async throws(UpstreamError) -> any OctetStream
 
-    /// Query that waits for its reply.
     @ServiceLoop
     private final class Pending {
         let waiter = Waiter()
@@ -28,7 +27,6 @@ final class PipelinedConnection {
     /// True after the connection was established.
     private(set) var wasOpen = false
 
-    /// Time of the last received data.
     private(set) var lastReceived: Instant?
 
     /// Reason for the end of the connection; nil while it is in use.
@@ -40,7 +38,6 @@ final class PipelinedConnection {
     private let clocks: Clocks
     private var stream: (any OctetStream)?
 
-    /// Waiting queries by ID.
     private var pending: [UInt16: Pending] = [:]
 
     /// IDs of abandoned queries that may still be answered.
@@ -55,7 +52,6 @@ final class PipelinedConnection {
 
     private var idle = UpstreamLimits.idle
 
-    /// True if no more queries are accepted.
     private var isRetired = false
 
     private var random = SystemRandomNumberGenerator()
@@ -219,7 +215,6 @@ extension PipelinedConnection {
         if isRetired, pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
-    /// Passes a reply to the waiting query.
     private func take(_ reply: [UInt8]) {
         guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])

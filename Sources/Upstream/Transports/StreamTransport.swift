@@ -14,7 +14,6 @@ package final class StreamTransport: UpstreamTransport {
     private let exchanger: StreamExchanger
     private var random = SystemRandomNumberGenerator()
 
-    /// Creates an unprotected transport over TCP.
     package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
         self.validates = validates
         isProtected = false

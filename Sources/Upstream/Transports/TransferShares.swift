@@ -7,9 +7,9 @@ package import Net
 /// If a server does not answer, each query stays in flight for seconds, and a transfer costs tens
 /// of KiB.  An upstream can start a transfer only if more transfers are free than it has in flight:
 /// one of several upstreams occupies at most half of all transfers, two of them a third each.  A
-/// single upstream can occupy all.  The same rule limits a client to the free transfers of an
-/// upstream. Some transfers always stay free for the next upstream and client, so none must be
-/// evicted.
+/// single upstream can occupy all.  Likewise, a client can start a transfer at an upstream only if
+/// more of the upstream's transfers are free than the client has there.  Some transfers always stay
+/// free for the next upstream and client, so none must be evicted.
 @ServiceLoop
 package final class TransferShares {
     private struct Upstream {
