@@ -109,5 +109,6 @@ final class CacheWriter {
 }
 
 extension Explanation {
+    /// RFC 8914 §4.14.
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }
