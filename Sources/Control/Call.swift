@@ -17,7 +17,6 @@ package struct Call: Sendable, Equatable {
 
     // MARK: - Making
 
-    /// Creates a call.
     package init(
         _ method: String,
         parameters: [String: JSONValue] = [:],

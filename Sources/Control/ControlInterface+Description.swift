@@ -3,7 +3,7 @@
 extension ControlInterface {
     /// Reply to `GetInterfaceDescription`, and the reference for all message fields.
     ///
-    /// A type that consists mostly of fields with hyphens is an `object`.
+    /// A type whose fields mostly have hyphens is an `object`.
     package static let description = """
         # httpdnsd: inspect and control the daemon.
         #

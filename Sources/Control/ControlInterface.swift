@@ -4,7 +4,6 @@
 package enum ControlInterface {
     package static let name = "io.httpdnsd.Control"
 
-    /// Methods.
     package enum Method: String, CaseIterable, Sendable {
         case status = "Status"
         case stats = "Stats"
@@ -26,7 +25,7 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case version = "Version"
 
-        /// Name in a call.
+        /// Full name of the method, as in a call.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
         /// Parses a full name.

@@ -2,13 +2,13 @@
 
 /// Suggestion for a mistyped word.
 package enum DidYouMean {
-    /// Letters; longer words are not compared.
+    /// Maximum number of letters; longer words are not compared.
     package static let longestWord = 64
 
     /// Returns the nearest candidate, ignoring case.
     ///
-    /// Three or more initial letters of a single candidate match. Otherwise a word of up to 3, up
-    /// to 7, or more letters may have 1, 2 or 3 mistakes.
+    /// Three or more initial letters match if only one candidate begins with them.  Otherwise a
+    /// word of up to 3, up to 7, or more letters may have 1, 2 or 3 mistakes.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)

@@ -34,7 +34,7 @@ package enum JSONText {
         guard String(validating: octets, as: UTF8.self) != nil else { throw ProtocolError.notUTF8 }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Most names have one word; fast for 100,000 cache entries.
+            // Fast path, because most names have one word: there may be 100,000 cache entries.
             guard let key = path.last, key.stringValue.utf8.contains(UInt8(ascii: "-")) else {
                 return path.last ?? FieldName("")
             }

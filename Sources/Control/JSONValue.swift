@@ -5,7 +5,7 @@ package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Above the signed range.
+    /// Integer above the signed range.
     case unsigned(UInt64)
     case number(Double)
     case string(String)
@@ -16,13 +16,11 @@ package enum JSONValue: Sendable, Equatable {
 // MARK: - Reading
 
 extension JSONValue {
-    /// Member of an object.
     package subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// Text of a string.
     package var text: String? {
         guard case .string(let text) = self else { return nil }
         return text

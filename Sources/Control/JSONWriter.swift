@@ -9,7 +9,6 @@ package struct JSONWriter {
     /// True before the first member or element.
     private var isFirst = true
 
-    /// Creates a writer.
     package init() {}
 
     // MARK: - Objects and lists

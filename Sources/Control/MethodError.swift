@@ -20,14 +20,14 @@ package enum MethodError: Error, Equatable, Sendable {
 
     case expectedMore
 
-    /// From a peer of another version.
+    /// Error of a peer of another version.
     case unknown(name: String, parameters: JSONValue)
 }
 
 // MARK: - Names
 
 extension MethodError {
-    /// Full name.
+    /// Full name of the error.
     package var name: String {
         switch self {
         case .notFound: ControlInterface.name + ".NotFound"
@@ -43,7 +43,6 @@ extension MethodError {
         }
     }
 
-    /// Parameters of the reply.
     package var parameters: [String: JSONValue] {
         switch self {
         case .notFound(let what): ["what": .string(what)]
@@ -85,7 +84,6 @@ extension MethodError {
 // MARK: - Text
 
 extension MethodError: CustomStringConvertible {
-    /// One line for users.
     package var description: String {
         switch self {
         case .notFound(let what): "nothing found for \(what)"

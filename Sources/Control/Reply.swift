@@ -13,7 +13,6 @@ package struct Reply: Sendable, Equatable {
 
     // MARK: - Making
 
-    /// Creates a reply.
     package init(
         parameters: JSONValue = .object([:]),
         continues: Bool = false,
@@ -24,7 +23,6 @@ package struct Reply: Sendable, Equatable {
         self.error = error
     }
 
-    /// Creates an error reply.
     package init(_ error: MethodError) {
         self.init(parameters: .object(error.parameters), error: error.name)
     }

@@ -10,8 +10,7 @@ package enum UpstreamError: Error, Hashable {
     /// The server cannot be reached; the text is the system's error.
     case unreachable(String)
 
-    /// The server returned an error RCODE, or a referral, possibly with an extended error (RFC
-    /// 8914).
+    /// The server returned an error RCODE or a referral, possibly with an EDE (RFC 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
     /// The server limits the rate of queries (HTTP 429, RFC 6585 §4).
@@ -34,7 +33,6 @@ package enum UpstreamError: Error, Hashable {
 }
 
 extension UpstreamError: CustomStringConvertible {
-    /// Error text.
     package var description: String {
         switch self {
         case .timedOut: "timed out"
@@ -74,7 +72,6 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// True if the server is not at fault.
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 

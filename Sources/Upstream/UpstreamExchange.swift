@@ -12,13 +12,10 @@ package struct ForwardedQuery: Hashable, Sendable {
     /// CD flag: the upstream must not validate (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool
 
-    /// Signal that cancels the query; nil if the query is never cancelled.
-    ///
-    /// Ignored by `==`.
+    /// Signal that cancels the query, ignored by `==`; nil if the query is never cancelled.
     package var cancellation: CancellationSignal?
 
-    /// True if the query has an OPT record; false if the server does not support EDNS (RFC 6891
-    /// §7).
+    /// True if the query has an OPT record, which the server must support (RFC 6891 §7).
     var usesEDNS = true
 
     package init(
@@ -45,29 +42,23 @@ package struct ForwardedQuery: Hashable, Sendable {
         hasher.combine(usesEDNS)
     }
 
-    /// True if the query was cancelled.
     @ServiceLoop
     var isCancelled: Bool { cancellation?.isCancelled ?? false }
 }
 
 /// One query to one upstream and the validation of replies, without I/O.
 ///
-/// The query is built from parsed values. No octets and no EDNS options of the client are
-/// forwarded, because EDNS options are hop-by-hop (RFC 6891 §6.1.1).
+/// The query is built from parsed values.  EDNS options of the client are not forwarded, because
+/// they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
-    /// Message to send.
     package private(set) var message: [UInt8]
 
-    /// Signal that cancels the query.
     let cancellation: CancellationSignal?
 
-    /// True if the query is a health probe.
     let isProbe: Bool
 
-    /// Message ID.
     let id: UInt16
 
-    /// QTYPE.
     private let type: RecordType
 
     /// Offset of the end of the question in the query and in each reply.
@@ -75,15 +66,14 @@ package struct UpstreamExchange {
 
     /// Transport of a query, which determines its protection.
     package enum Transport {
-        /// UDP: random ID and random letter case (0x20), which an off-path attacker must guess (RFC
-        /// 5452 §9.2).
+        /// UDP: random ID and letter case (0x20), which an off-path attacker must guess (RFC 5452
+        /// §9.2).
         case datagram
 
         /// TCP: ID 0; the connection replaces it.
         case stream
 
-        /// DoT and DoH: as TCP, with padding so that the length does not reveal the name (RFC
-        /// 8467).
+        /// DoT and DoH: as TCP, with padding that hides the length of the name (RFC 8467).
         ///
         /// In DoH the ID stays 0 (RFC 8484 §4.1).
         case encrypted
@@ -127,7 +117,6 @@ package struct UpstreamExchange {
     /// Offset of the name in a message, after the header (RFC 1035 §4.1.1).
     private static let nameStart = QueryFacts.headerCount
 
-    /// Result of validating a received message.
     package enum Validation {
         /// Not a reply to this query: ignored, so that a forger cannot end the wait (RFC 5452
         /// §9.1).
@@ -136,8 +125,8 @@ package struct UpstreamExchange {
         /// Truncated reply: repeat the query over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with other letter case, from a server that does not preserve it or from a forger:
-        /// repeat the query over TCP.
+        /// Reply with other letter case, forged or from a server that loses it: repeat the query
+        /// over TCP.
         case caseLost
 
         case reply(UpstreamReply)
@@ -172,9 +161,9 @@ package struct UpstreamExchange {
         PlainReply(copying: octets, asked: type, questionEnd: questionEnd)
     }
 
-    /// Returns true for a bare header with FORMERR or NOTIMP and the query's ID.
+    /// True for a bare header with FORMERR or NOTIMP and the query's ID.
     ///
-    /// Servers that cannot parse a query may send it. Over UDP it could be forged, so the query is
+    /// Servers that cannot parse a query may send it.  Over UDP it could be forged, so the query is
     /// repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
@@ -199,7 +188,6 @@ package struct UpstreamExchange {
 extension UInt8 {
     fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
 
-    /// Returns true if both octets are the same letter, ignoring case.
     fileprivate func isSameLetter(as other: UInt8) -> Bool {
         isLetter && self & 0xDF == other & 0xDF
     }
@@ -208,7 +196,7 @@ extension UInt8 {
 extension [UInt8] {
     /// Randomizes the case of each letter.
     ///
-    /// The length octets of labels are at most 63, so they are not letters.
+    /// Octets with the length of a label are at most 63, so they are not letters.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits and timings of this module.
 package enum UpstreamLimits {
     // MARK: - One query
 
@@ -10,8 +9,7 @@ package enum UpstreamLimits {
     /// Maximum number of attempts of one query per server of a group.
     static let rounds = 2
 
-    /// Maximum number of attempts of one query if there is only one server, over a transport that
-    /// repeats queries; RFC 9520 §3.1 permits three.
+    /// Maximum number of attempts of one query with a single server; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
     /// Maximum number of parallel attempts of one query.
@@ -22,12 +20,12 @@ package enum UpstreamLimits {
 
     // MARK: - Hedging
 
-    /// Time that a resolver usually takes to resolve a name that it has not cached.
+    /// Usual time in which a resolver resolves a name that it has not cached.
     ///
     /// A hedged query is sent after two round trips plus this time.
     static let resolvingTime: Duration = .milliseconds(100)
 
-    /// Round trip that is assumed for a server before its first answer.
+    /// Assumed round trip of a server before its first answer.
     static let firstRoundTrip: Duration = .milliseconds(150)
 
     /// Maximum waiting time before a hedged query is sent.
@@ -35,8 +33,8 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum silence that makes a server suspected, unless its timeout is shorter; minimum
-    /// duration of a probe.
+    /// Minimum silence of a suspected server, or its timeout if shorter; minimum duration of a
+    /// probe.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -87,17 +85,17 @@ package enum UpstreamLimits {
 
     /// Maximum delay in detecting that a probe timed out.
     ///
-    /// After a longer delay the daemon was too busy to read a reply, and the probe is discarded.
+    /// After a longer delay the probe is discarded: the daemon was too busy to read a reply.
     static let lateness: Duration = .milliseconds(50)
 
-    /// Maximum number of sockets per server that accept queries at the same time.
+    /// Maximum number of sockets per server that accept queries.
     static let slots = 8
 
     /// Maximum number of queries per socket, and the period in which it accepts them.
     static let queriesPerSlot = 64
     static let socketLifetime: Duration = .milliseconds(100)
 
-    /// Queries after which a socket without outstanding queries stays open for further ones.
+    /// Queries after which a socket without outstanding queries stays open.
     static let queriesOfBusySlot = 4
 
     /// Unmatched messages after which a socket is closed and its queries are repeated over TCP.
@@ -108,7 +106,7 @@ package enum UpstreamLimits {
 
     // MARK: - Streams
 
-    /// Maximum number of queries in flight per connection; further ones use another connection.
+    /// Maximum number of queries in flight per connection; more use another connection.
     ///
     /// RFC 7766 §6.2.1 specifies no number.
     static let inFlight = 4_096
@@ -118,11 +116,10 @@ package enum UpstreamLimits {
     /// A server can make each of them use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of abandoned queries per connection that may still be answered; more end it.
+    /// Maximum number of abandoned queries of a connection that may still be answered; more end it.
     static let givenUp = 4_096
 
-    /// Idle timeout of a connection (RFC 7766 §6.2.3), and maximum of a server's own (RFC 7828
-    /// §3.4).
+    /// Idle timeout (RFC 7766 §6.2.3), and maximum of the server's own (RFC 7828 §3.4).
     static let idle: Duration = .seconds(10)
     static let longestIdle: Duration = .seconds(120)
 

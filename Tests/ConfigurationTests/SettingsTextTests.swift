@@ -112,7 +112,7 @@ struct SettingsTextTests {
             let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
             #expect(found == ["f:2:4: the text is not valid UTF-8"], "\(octets)")
         }
-        // UTF-16.
+        // UTF-16 text.
         #expect(problems(in: [0xFF, 0xFE, 0x61, 0x00]) == ["f:1:1: the text is not valid UTF-8"])
     }
 

@@ -20,7 +20,7 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// `$hex` is the secret in the file `hex`.
+    /// Returns settings with a vendor, in which `$hex` is the secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,7 +30,7 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Columns depend on temporary paths.
+    /// Returns messages without columns, which depend on temporary paths.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""

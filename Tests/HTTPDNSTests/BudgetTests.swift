@@ -188,7 +188,7 @@ struct BudgetTests {
 @Suite("Budget counts")
 @ServiceLoop
 struct BudgetCountTests {
-    /// 2023-11-15.
+    /// Midnight of 2023-11-15 (UTC).
     private let midnight: Int64 = 1_700_006_400
     private let day: Int64 = 86_400
 
@@ -357,7 +357,7 @@ struct BudgetCountTests {
         #expect(stored == UInt64(spent))
     }
 
-    @Test("unknown counts are spent until they are reset")
+    @Test("with unknown counts the budget is spent until a reset")
     func damaged() throws {
         let store = DamagedUsage()
         var budget = Budget(Budget.Rule(unitsPerDay: 10), vendor: "v", cheapest: 1, store: store)
@@ -371,7 +371,7 @@ struct BudgetCountTests {
     }
 }
 
-/// Counts that can be read, and not be changed.
+/// Counts that can be read but not changed.
 @ServiceLoop
 private final class UnwritableUsage: UsageStore {
     let problem: String? = "disk full"

@@ -43,7 +43,7 @@ extension Simulation {
         )
     }
 
-    /// The other servers answer.
+    /// Sets the steps of these servers; the other servers answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }

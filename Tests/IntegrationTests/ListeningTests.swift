@@ -66,7 +66,7 @@ struct ListeningTests {
         #expect(end.errors.contains("set `listen` to addresses of this machine"))
     }
 
-    @Test("no default address is available: an error", .needs(.unshare, .ip))
+    @Test("it is an error if no default address is available", .needs(.unshare, .ip))
     func noFamily() throws {
         let removals = Self.removals.map(\.2).joined(separator: "; ")
         let host = try Poor(after: removals)

@@ -5,7 +5,7 @@ import Testing
 private struct Scrape {
     let samples: [String: Double]
 
-    /// Types by family name.
+    /// Types of metrics by family name.
     let kinds: [String: String]
 
     let type: String

@@ -9,10 +9,9 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
 
     package var entries: UInt64 = 0
 
-    /// Count since the start.
+    /// Number of answers since the start.
     package var answers: UInt64 = 0
 
-    /// State.
     package enum State: String, Codable, Sendable {
         case on
 
@@ -21,7 +20,6 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
         case off
     }
 
-    /// Creates a status.
     package init(state: State, why: String? = nil) {
         self.state = state
         self.why = why

@@ -8,13 +8,11 @@ package struct BillRequest: CallParameters, Equatable {
     /// Vendor whose stored counts are set to 0 before the reply; nil for none.
     package var reset: String?
 
-    /// Creates the request.
     package init(month: Bool? = nil, reset: String? = nil) {
         self.month = month
         self.reset = reset
     }
 
-    /// Arguments.
     package enum CodingKeys: CodingKey, CaseIterable { case month, reset }
 }
 
@@ -27,7 +25,6 @@ package struct BillReply: Codable, Sendable, Equatable {
 
     package var advice: [BillAdvice]
 
-    /// Creates the reply.
     package init(period: String, vendors: [VendorBill], advice: [BillAdvice]) {
         self.period = period
         self.vendors = vendors
@@ -46,7 +43,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
 
     package var rules: BillRules
 
-    /// Units that were not needed, by reason as in `avoided`, since the reset of the counters.
+    /// Units avoided since the reset of the counters, by reason as in `avoided`.
     package var saved: Counts = [:]
 
     /// Upper bounds of the units by route, since the reset of the counters.
@@ -61,7 +58,6 @@ package struct VendorBill: Codable, Sendable, Equatable {
     /// Vendor's own count of the month; nil without an access key.
     package var counted: VendorCount?
 
-    /// Creates a bill.
     package init(name: String, units: BilledUnits, rules: BillRules) {
         self.name = name
         self.units = units
@@ -69,7 +65,7 @@ package struct VendorBill: Codable, Sendable, Equatable {
     }
 }
 
-/// Count of the vendor itself, for the current month and the whole account.
+/// Count by the vendor, for the current month and the whole account.
 package struct VendorCount: Codable, Sendable, Equatable {
     /// Resolutions over HTTP and HTTPS; nil if the vendor could not be asked.
     package var http: UInt64?
@@ -78,7 +74,7 @@ package struct VendorCount: Codable, Sendable, Equatable {
     /// Units of these resolutions, by the weights of the configured encryption.
     package var units: UInt64?
 
-    /// `units` minus those that the daemon has counted in the month.
+    /// `units` minus the units that the daemon has counted in the month.
     package var difference: Int64?
 
     /// Reason why there is no count.
@@ -87,7 +83,6 @@ package struct VendorCount: Codable, Sendable, Equatable {
     /// True if the interface was tested with a real account.
     package var confirmed = false
 
-    /// Creates an empty count.
     package init() {}
 }
 
@@ -107,7 +102,7 @@ package struct BillRules: Codable, Sendable, Equatable {
     /// Price of 10,000 units; nil if unknown.
     package var price: BilledCost?
 
-    /// Page with the rules; nil if they are assumptions.
+    /// Web page with the rules; nil if they are assumptions.
     package var page: String?
 
     package var readOn: String?
@@ -121,7 +116,7 @@ package struct BillRules: Codable, Sendable, Equatable {
     }
 }
 
-/// Change of the settings that costs less.
+/// Change of the settings that reduces the cost.
 package struct BillAdvice: Codable, Sendable, Equatable {
     package var vendor: String
 
@@ -136,7 +131,6 @@ package struct BillAdvice: Codable, Sendable, Equatable {
 
     package var givesUp: String
 
-    /// Creates an advice.
     package init(
         vendor: String,
         setting: String,

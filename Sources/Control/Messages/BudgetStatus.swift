@@ -27,7 +27,7 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
     /// Problem of the stored counts; nil if there is none.
     package var problem: String?
 
-    /// State that decides if the next call is made.
+    /// State that decides whether the next call is made.
     package enum State: String, Codable, Sendable {
         /// The next call is made.
         case within

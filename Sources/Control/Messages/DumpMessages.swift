@@ -6,7 +6,6 @@ package struct DumpReply: Codable, Sendable, Equatable {
 
     package var total: Int
 
-    /// Creates the reply.
     package init(entries: [CachedEntry], total: Int) {
         self.entries = entries
         self.total = total

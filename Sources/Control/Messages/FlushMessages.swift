@@ -6,7 +6,7 @@ package struct FlushRequest: CallParameters, Equatable {
 
     package var name: String?
 
-    /// Requires `name`.
+    /// Query type; requires `name`.
     package var type: String?
 
     package var tree: String?
@@ -37,14 +37,12 @@ package struct FlushRequest: CallParameters, Equatable {
         case source(String)
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable {
         case all, name, type, tree, negative, stale, source, soft
     }
 
     // MARK: - Making
 
-    /// Creates a request.
     package init(_ scope: Scope, soft: Bool? = nil) {
         self.soft = soft
         switch scope {
@@ -89,10 +87,9 @@ package struct FlushRequest: CallParameters, Equatable {
 package struct FlushReply: Codable, Sendable, Equatable {
     package var removed: Int
 
-    /// nil unless `soft`.
+    /// Number of entries marked stale; nil unless `soft`.
     package var marked: Int?
 
-    /// Creates the reply.
     package init(removed: Int, marked: Int? = nil) {
         self.removed = removed
         self.marked = marked

@@ -6,7 +6,6 @@ package struct SettingsReply: Codable, Sendable, Equatable {
 
     package var text: String
 
-    /// Creates the reply.
     package init(file: String, text: String) {
         self.file = file
         self.text = text
@@ -15,13 +14,11 @@ package struct SettingsReply: Codable, Sendable, Equatable {
 
 /// Arguments of `Routes`.
 package struct RoutesRequest: CallParameters, Equatable {
-    /// nil for all routes.
+    /// Name whose route is shown; nil for all routes.
     package var name: String?
 
-    /// Creates the request.
     package init(name: String? = nil) { self.name = name }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name }
 }
 
@@ -31,16 +28,14 @@ package struct RoutesReply: Codable, Sendable, Equatable {
 
     package var pattern: String?
 
-    /// Creates the reply.
     package init(routes: [RouteEntry], pattern: String? = nil) {
         self.routes = routes
         self.pattern = pattern
     }
 }
 
-/// A route.
 package struct RouteEntry: Codable, Sendable, Equatable {
-    /// `file:line`.
+    /// Position in the settings, `file:line`.
     package var place: String
 
     package var domains: [String]
@@ -49,13 +44,12 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 
     package var vendors: [String]
 
-    /// Empty for the default upstreams.
+    /// Names of the upstreams; empty for the default upstreams.
     package var upstreams: [String]
 
     /// `upstream` or `none`.
     package var fallback: String
 
-    /// Creates a route.
     package init(
         place: String,
         domains: [String],
@@ -75,13 +69,11 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 
 /// Arguments of `LogLevel`.
 package struct LogLevelRequest: CallParameters, Equatable {
-    /// `settings` for the configured level; nil to change nothing.
+    /// New level, or `settings` for the configured level; nil to change nothing.
     package var level: String?
 
-    /// Creates the request.
     package init(level: String? = nil) { self.level = level }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case level }
 }
 
@@ -91,7 +83,6 @@ package struct LogLevelReply: Codable, Sendable, Equatable {
 
     package var settingsLevel: String
 
-    /// Creates the reply.
     package init(level: String, settingsLevel: String) {
         self.level = level
         self.settingsLevel = settingsLevel

@@ -4,40 +4,36 @@
 package struct LookupRequest: CallParameters, Equatable {
     package var name: String
 
-    /// nil for all types.
+    /// Query type; nil for all types.
     package var type: String?
 
-    /// Creates the request.
     package init(name: String, type: String? = nil) {
         self.name = name
         self.type = type
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case name, type }
 }
 
-/// Reply to `Lookup`; `NotFound` replaces an empty one.
+/// Reply to `Lookup`, which is never empty: without entries, `NotFound` is sent.
 package struct LookupReply: Codable, Sendable, Equatable {
     package var entries: [CachedEntry]
 
-    /// Creates the reply.
     package init(entries: [CachedEntry]) { self.entries = entries }
 }
 
-/// A cache entry.
 package struct CachedEntry: Codable, Sendable, Equatable {
     package var name: String
 
     package var type: String
 
-    /// Lower case; `nodata` is NOERROR without records.
+    /// RCODE in lower case; `nodata` is NOERROR without records.
     package var rcode: String
 
-    /// Vendor or upstream, or `local`.
+    /// Name of a vendor or upstream, or `local`.
     package var source: String
 
-    /// Such as `192.0.2.1:443` or `udp://192.0.2.53`.
+    /// Server, such as `192.0.2.1:443` or `udp://192.0.2.53`.
     package var server: String
 
     /// Vendor or upstream, with address or URL; nil for the daemon.
@@ -55,15 +51,14 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Includes half of the hits of replaced entries.
+    /// Number of hits, including half of the hits of replaced entries.
     package var hits: UInt64
 
-    /// Clients of the entry, such as `do`; often empty.
+    /// Variant of queries that the entry answers, such as `do`; often empty.
     package var variant: String
 
     package var records: [String]
 
-    /// Creates an entry.
     package init(
         name: String,
         type: String,

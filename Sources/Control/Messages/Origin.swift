@@ -8,7 +8,7 @@ package struct AnswerOrigin: Sendable, Equatable {
     /// Name in the settings, or `hosts`; nil for the daemon.
     package let name: String?
 
-    /// Address or URL.
+    /// Address or URL of the server.
     package let server: String?
 
     /// Parses `name/server`; the name has no slash.

@@ -2,7 +2,7 @@
 
 /// Arguments of `Prove`.
 package struct ProveRequest: CallParameters, Equatable {
-    /// Vendor of the settings.
+    /// Name of a vendor in the settings.
     package var vendor: String
 
     /// Registered name to look up; nil for one of the vendor's routes.
@@ -14,7 +14,6 @@ package struct ProveRequest: CallParameters, Equatable {
     /// True to return the plan without a call.
     package var plan: Bool?
 
-    /// Creates the request.
     package init(vendor: String, name: String? = nil, maxUnits: UInt64? = nil, plan: Bool? = nil) {
         self.vendor = vendor
         self.name = name
@@ -22,11 +21,10 @@ package struct ProveRequest: CallParameters, Equatable {
         self.plan = plan
     }
 
-    /// Arguments.
     package enum CodingKeys: CodingKey, CaseIterable { case vendor, name, maxUnits, plan }
 }
 
-/// Reply to `Prove`: with `more`, one step per reply and none in the last.
+/// Reply to `Prove`; with `more`, each reply has one step, and the last has none.
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
 
@@ -36,14 +34,12 @@ package struct ProveReply: Codable, Sendable, Equatable {
     /// Number of calls of the plan.
     package var calls: Int
 
-    /// Upper bound of the units of the plan, at most the limit; and their cost, if the price is
-    /// known.
+    /// Upper bound of the planned units, at most the limit, and their cost if the price is known.
     package var units: UInt64
     package var money: BilledCost?
 
     package var steps: [ProofStep]
 
-    /// Creates a reply.
     package init(vendor: String, name: String, calls: Int, units: UInt64, steps: [ProofStep] = []) {
         self.vendor = vendor
         self.name = name
@@ -84,7 +80,7 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
         case differs
 
-        /// Not called.
+        /// The call was not made.
         case skipped
     }
 
@@ -103,15 +99,14 @@ package struct ProofVector: Codable, Sendable, Equatable {
 
     package var names: [String]
 
-    /// `A`, `AAAA`, or both.
+    /// Query types: `A`, `AAAA`, or both.
     package var types: [String]
 
     package var status: Int
 
-    /// Client addresses are replaced by 203.0.113.1.
+    /// Body of the reply, in which client addresses are replaced by 203.0.113.1.
     package var body: String
 
-    /// Creates a vector.
     package init(vendor: String, names: [String], types: [String], status: Int, body: String) {
         self.vendor = vendor
         self.names = names

@@ -2,22 +2,20 @@
 
 /// Arguments of `Resolve`.
 package struct ResolveRequest: CallParameters, Equatable {
-    /// Limits: ``ControlLimits``.
+    /// Names to resolve; ``ControlLimits`` bounds their number.
     package var names: [String]
 
-    /// A and AAAA if nil.
+    /// Query type; nil for A and AAAA.
     package var type: String?
 
-    /// Creates the request.
     package init(names: [String], type: String? = nil) {
         self.names = names
         self.type = type
     }
 
-    /// Names.
     package enum CodingKeys: CodingKey, CaseIterable { case names, type }
 
-    /// Checks the number of names; `isStream` means a reply for each name.
+    /// Checks the number of names; `isStream` is true if each name has its own reply.
     ///
     /// - Throws: `invalidArgument`.
     package func check(isStream: Bool) throws(MethodError) {
@@ -31,11 +29,10 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// Reply to `Resolve`; with `more`, one name per reply and none in the last.
+/// Reply to `Resolve`; with `more`, each reply has one name, and the last has none.
 package struct ResolveReply: Codable, Sendable, Equatable {
     package var results: [Resolved]
 
-    /// Creates the reply.
     package init(results: [Resolved]) { self.results = results }
 }
 
@@ -45,13 +42,13 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     package var type: String
 
-    /// `noerror`, `nodata`, `nxdomain` and others.
+    /// RCODE: `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
+    /// Source: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Such as `tencent/192.0.2.1:443`, also of a cached answer; nil for the daemon.
+    /// Server, such as `tencent/192.0.2.1:443`, also of a cached answer; nil for the daemon.
     package var server: String?
 
     /// Vendor or upstream, with address or URL; nil for the daemon.
@@ -64,10 +61,9 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     package var explanation: String?
 
-    /// nil for a predicted answer.
+    /// Duration; nil for a predicted answer.
     package var tookUs: Int?
 
-    /// Creates a result.
     package init(
         name: String,
         type: String,
@@ -92,6 +88,6 @@ package struct Resolved: Codable, Sendable, Equatable {
         self.tookUs = tookUs
     }
 
-    /// True with records of the requested type.
+    /// True if the answer has records of the requested type.
     package var isResolved: Bool { rcode == "noerror" && !records.isEmpty }
 }

@@ -8,7 +8,7 @@ package struct CacheStats: Codable, Sendable, Equatable {
 
     package var limitOctets: UInt64 = 0
 
-    /// Not part of `octets`.
+    /// Octets of the index, which are not part of `octets`.
     package var indexOctets: UInt64 = 0
 
     package var hits: UInt64 = 0
@@ -25,7 +25,6 @@ package struct CacheStats: Codable, Sendable, Equatable {
 
     package var snapshot: SnapshotStatus?
 
-    /// Creates zero counters.
     package init() {}
 }
 
@@ -52,12 +51,11 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 
     package var foreignReplies: UInt64 = 0
 
-    /// Includes failed attempts.
+    /// Opened connections, including failed attempts.
     package var connectionsOpened: UInt64 = 0
 
     package var connectionsReused: UInt64 = 0
 
-    /// Creates zero counters.
     package init(name: String, protected: Bool) {
         self.name = name
         self.protected = protected
@@ -71,10 +69,9 @@ package struct MissStats: Codable, Sendable, Equatable {
     /// Queries that joined another resolution.
     package var merged: UInt64 = 0
 
-    /// Queries beyond the limit in flight.
+    /// Queries dropped because of the limit in flight.
     package var dropped: UInt64 = 0
 
-    /// Creates zero counters.
     package init() {}
 }
 
@@ -86,13 +83,12 @@ package struct RefreshStats: Codable, Sendable, Equatable {
 
     package var failed: UInt64 = 0
 
-    /// Not started: too many vendor lookups in the last minute.
+    /// Refreshes not started because of too many vendor lookups in the last minute.
     package var overBudget: UInt64 = 0
 
-    /// Not started: no vendor would be called.
+    /// Refreshes not started because no vendor would be called.
     package var held: UInt64 = 0
 
-    /// Creates zero counters.
     package init() {}
 }
 
@@ -105,7 +101,6 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// Time since the last event.
     package var lastAgeSeconds: Int?
 
-    /// Creates zero counters.
     package init() {}
 }
 
@@ -113,7 +108,6 @@ package struct NetworkStats: Codable, Sendable, Equatable {
 package struct LogStats: Codable, Sendable, Equatable {
     package var dropped: UInt64
 
-    /// Creates counters.
     package init(dropped: UInt64 = 0) { self.dropped = dropped }
 }
 
@@ -127,6 +121,5 @@ package struct ProcessStats: Codable, Sendable, Equatable {
 
     package var cpuSeconds: Double = 0
 
-    /// Creates zero values.
     package init() {}
 }

@@ -32,7 +32,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
         case ready, degraded, starting, stopping
     }
 
-    /// Creates a status.
     package init(state: State, version: String, pid: Int, uptimeSeconds: Int) {
         self.state = state
         self.version = version
@@ -43,16 +42,15 @@ package struct StatusReply: Codable, Sendable, Equatable {
 
 /// Address of a listener.
 package struct ListenerStatus: Codable, Sendable, Equatable {
-    /// Such as `127.0.0.1:53`.
+    /// Address and port, such as `127.0.0.1:53`.
     package var address: String
 
-    /// `udp` or `tcp`.
+    /// Transport: `udp` or `tcp`.
     package var transport: String
 
-    /// `settings` or `socket-activation`.
+    /// Origin of the socket: `settings` or `socket-activation`.
     package var origin: String
 
-    /// Creates a listener.
     package init(address: String, transport: String, origin: String) {
         self.address = address
         self.transport = transport
@@ -62,13 +60,13 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
 
 /// Health of a vendor, upstream or server.
 package enum HealthStatus: String, Codable, Sendable {
-    /// Answers, or is unused.
+    /// It answers, or it is unused.
     case up
     /// Some servers do not answer.
     case degraded
-    /// Does not answer.
+    /// It does not answer.
     case down
-    /// By an operator.
+    /// An operator has paused it.
     case paused
 }
 
@@ -82,7 +80,6 @@ package struct CacheUsage: Codable, Sendable, Equatable {
 
     package var snapshot: SnapshotStatus?
 
-    /// Creates a usage.
     package init(entries: UInt64 = 0, octets: UInt64 = 0, limitOctets: UInt64 = 0) {
         self.entries = entries
         self.octets = octets
@@ -100,7 +97,6 @@ package struct ResolvConf: Codable, Sendable, Equatable {
 
     package var nameservers: [String]
 
-    /// Creates the content.
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {
         self.pointsHere = pointsHere
         self.nameservers = nameservers

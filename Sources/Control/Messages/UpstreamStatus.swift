@@ -4,12 +4,12 @@
 package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Without credentials.
+    /// URL without credentials.
     package var url: String
 
     package var protected: Bool
 
-    /// True if AD is passed on.
+    /// True if AD is passed on to clients.
     package var validates = false
 
     package var state: HealthStatus
@@ -38,7 +38,6 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var lastErrorAgeSeconds: Int?
 
-    /// Creates an upstream.
     package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {
         self.name = name
         self.url = url

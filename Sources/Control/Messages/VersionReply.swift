@@ -6,14 +6,13 @@ package struct VersionReply: Codable, Sendable, Equatable {
 
     package var swift: String
 
-    /// Loaded version.
+    /// Version of the loaded library.
     package var libcurl: String
 
     package var openssl: String
 
     package var libyaml: String
 
-    /// Creates the reply.
     package init(
         version: String,
         swift: String,

@@ -4,11 +4,10 @@ internal import Synchronization
 
 /// Access policy of the listeners, which a reload replaces.
 ///
-/// After each received batch, a worker compares one atomic version number and copies the policy
-/// under a lock only if the number has changed.  The hit path takes no lock, and every query sent
-/// after a completed reload is treated by the new policy.
+/// A worker compares one atomic version number after each batch, and copies the policy under a lock
+/// only if the number has changed.  The hit path takes no lock, and the new policy applies to every
+/// query sent after a completed reload.
 package final class AccessPolicy: Sendable {
-    /// Snapshot of the access policy.
     package struct Snapshot: Sendable {
         var access: AccessList
 
@@ -33,7 +32,6 @@ package final class AccessPolicy: Sendable {
         number.add(1, ordering: .releasing)
     }
 
-    /// Copy of the snapshot for one thread.
     struct Copy {
         private(set) var snapshot: Snapshot
         private var number: UInt64

@@ -5,8 +5,8 @@ package import Net
 
 /// Cookie secrets of this process, with periodic renewal.
 ///
-/// Secrets are not saved.  A query with an unknown cookie is still answered (RFC 7873 §5.2.3), and
-/// the answer has a new cookie.
+/// Secrets are not saved.  A query with an unknown cookie is still answered (RFC 7873 §5.2.3), with
+/// a new cookie.
 package final class CookieJar: Sendable {
     private let state: Lock<State>
 

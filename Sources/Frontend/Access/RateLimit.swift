@@ -3,20 +3,18 @@ internal import DNSWire
 internal import Locks
 package import Net
 
-/// Rate limit for UDP clients, against reflection attacks.
+/// Rate limit for UDP clients, against reflection attacks; see the page of the module.
 ///
 /// Loopback addresses and clients with a valid cookie (RFC 7873 §5.2.5) are not limited, because
-/// their addresses cannot be forged. Above the limit, every second query gets no reply, and the
-/// others an empty reply with TC set, which is not larger than the query. The page of the module
-/// has the reasons.
+/// their addresses cannot be forged.  Above the limit, every second query gets no reply, and the
+/// others get an empty reply with TC set, which is not larger than the query.
 ///
-/// A keyed hash maps each client network to a slot of a fixed table. Networks in one slot share a
+/// A keyed hash maps client networks to slots of a fixed table.  Networks in one slot share a
 /// limit.
 package final class RateLimit: Sendable {
     enum Decision {
         case passes
 
-        /// An empty reply with TC set.
         case truncated
 
         case dropped

@@ -4,12 +4,11 @@ package import Net
 package import Resolver
 internal import Synchronization
 
-/// Source of an answer.
 package enum QuerySource: Int, CaseIterable {
-    /// A fresh entry of the answer cache.
+    /// Fresh entry of the cache.
     case cache
 
-    /// A stale entry, because no source answered in time.
+    /// Stale entry, because no source answered in time.
     case stale
     case vendor
     case upstream
@@ -20,18 +19,16 @@ package enum QuerySource: Int, CaseIterable {
     /// Refused: a client that is not allowed, or a class other than IN.
     case refused
 
-    /// An invalid query, or an unsupported EDNS version or opcode.
+    /// Invalid query, or unsupported EDNS version or opcode.
     case invalid
 
     /// No source answered in time, or too many queries were pending.
     case failed
 }
 
-/// Outcome of a query.
 package enum QueryOutcome: Int, CaseIterable {
     case noError, noData, nxDomain, servFail, refused, formErr, notImp, badVers, other
 
-    /// Maps the RCODE of a reply to an outcome.
     package init(rcode: UInt16, isEmpty: Bool) {
         self =
             switch rcode {
@@ -49,23 +46,21 @@ package enum QueryOutcome: Int, CaseIterable {
     package var name: String { "\(self)".lowercased() }
 }
 
-/// Transport of a query.
 package enum QueryTransport: Int, CaseIterable {
     case udp, tcp
 }
 
-/// Query counters of one thread; only this thread writes them, every thread may read them.
+/// Query counters of one thread, which only this thread writes and every thread may read.
 ///
-/// A query is counted once, in one cell of a table by source, outcome and transport, so the totals
-/// by each of the three are equal.  With a single writer, a relaxed load and store costs as much as
-/// adding to a plain integer.
+/// A query is counted once, in a table by source, outcome and transport, so the totals by each are
+/// equal.  With a single writer, a relaxed load and store costs as much as adding to a plain
+/// integer.
 package final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
     /// Datagrams and messages that are not queries: too short, or replies.
     let ignored = Atomic<UInt64>(0)
 
-    /// Rate-limited queries.
     let limited = Atomic<UInt64>(0)
 
     let truncated = Atomic<UInt64>(0)
@@ -117,7 +112,6 @@ package final class QueryCounters: Sendable {
     }
 }
 
-/// Sum of the query counters of all threads.
 package struct QuerySums: Sendable {
     fileprivate(set) var cells = [UInt64](repeating: 0, count: 144)
     package var ignored: UInt64 = 0

@@ -32,13 +32,12 @@ package struct QueryRecord {
     package var fallback: Provenance.Fallback?
     package var client: IPAddress
 
-    /// Octets of the name, recorded or not.
+    /// Octets of the name, including those not recorded.
     var nameCount: Int
 
     /// Number of equal queries; above 1 only for IPv4.
     package var times: UInt64 = 1
 
-    /// Further properties of an answer.
     package struct Flags: OptionSet {
         package let rawValue: UInt8
 
@@ -51,7 +50,7 @@ package struct QueryRecord {
         /// The query joined a query in flight.
         static let merged = Flags(rawValue: 4)
 
-        /// A cache hit that started a refresh.
+        /// The cache hit started a refresh.
         static let refreshed = Flags(rawValue: 8)
 
         /// Flags shown to operators, and their names.
@@ -130,7 +129,7 @@ extension QueryRecord {
         times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
     }
 
-    /// Returns the name in the record `words`; if the name was cut, its first labels.
+    /// Returns the recorded name, or its first labels if it was cut.
     package func name(_ words: ArraySlice<UInt64>) -> Name {
         var octets: [UInt8] = []
         let kept = min(nameCount, Self.nameOctets)

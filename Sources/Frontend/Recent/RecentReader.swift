@@ -3,15 +3,15 @@ package import Net
 
 /// Reader of new records in the rings of all threads.
 ///
-/// The reader polls while `watch` or the query log is active: a notification would slow down the
-/// hit path of the writers.
+/// The reader polls while `watch` or the query log is active, because a notification would slow
+/// down the hit path of the writers.
 @ServiceLoop
 package struct RecentReader {
     package static let interval: Duration = .milliseconds(50)
 
     /// Maximum queries reported per poll; further ones are only counted.
     ///
-    /// Their text takes about 5 µs per query on the service loop.
+    /// The text of one query takes about 5 µs on the service loop.
     package static let mostEvents = 400
 
     /// Next record to read in each ring.
@@ -25,12 +25,12 @@ package struct RecentReader {
         package var lost: UInt64 = 0
     }
 
-    /// Makes a reader that skips the present records.
+    /// Creates a reader that skips the present records.
     package init(startingAt recent: [RecentQueries]) {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// Returns the new records, including all records of a ring that is new.
+    /// Returns the new records, including all records of a new ring.
     package mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]

@@ -13,7 +13,7 @@ struct StreamInput {
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 
-    /// Octets that are read but not in a batch yet.
+    /// Range of octets that are read but not in a batch.
     private var start = 0
     private var end = 0
 
@@ -35,7 +35,7 @@ struct StreamInput {
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
-            // At most a part of one message is moved.
+            // Moves at most a part of one message.
             place(takeRest())
         }
         let count = try stream.attemptRead(into: &octets, from: end, upTo: TCPLimits.readOctets)
@@ -56,7 +56,6 @@ struct StreamInput {
     }
 }
 
-/// Output buffer of TCP replies.
 struct StreamOutput {
     /// Maximum octets of a query on the hit path; no plain query is longer.
     static let longestQuery = 4096

@@ -6,8 +6,7 @@ internal import Resolver
 
 /// Hit path of TCP: answers the messages of one read from the cache.
 ///
-/// All connections share the buffers, because the service loop serves one connection at a time; an
-/// idle connection holds none.
+/// All connections share the buffers, because the service loop serves one connection at a time.
 @ServiceLoop
 package final class TCPBatch {
     private let cache: AnswerCache
@@ -49,7 +48,7 @@ package final class TCPBatch {
 
         var hits: UInt64 = 0
 
-        /// Messages that are not a plain query, or not in the cache.
+        /// Messages that are not plain queries, and cache misses.
         var leftOver = SlotSet()
 
         /// Answered queries to refresh.

@@ -3,11 +3,10 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// One TCP client: reads queries and sends each answer as soon as it is available (RFC 7766).
+/// One TCP client: reads queries and sends each answer when it is available (RFC 7766).
 ///
 /// Answers may overtake each other (RFC 7766 §7).  Reading, answering and writing are callbacks of
-/// the service loop: a task for each read and each write would cost four times as much as the
-/// answers.
+/// the service loop: a task per read and write would cost four times as much as the answers.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
@@ -50,8 +49,7 @@ final class TCPSession {
 
     private var isCatchingUp = false
 
-    /// Number of queries answered without a cache hit, plus number of replies rendered, in the
-    /// current turn of the service loop.
+    /// Number of answered misses and rendered replies in the current turn of the service loop.
     ///
     /// At ``TCPLimits/answersPerTurn`` further queries wait for a later turn of the loop.
     private var answers = 0
@@ -74,7 +72,7 @@ final class TCPSession {
 
     var isBlocked: Bool { unsent > TCPLimits.unwritten }
 
-    /// Makes a session; `cookies` is nil on loopback, and `clocks` is the time base of the timeouts.
+    /// Creates a session; `cookies` is nil on loopback.
     init(
         _ stream: StreamConnection,
         handler: QueryHandler,
@@ -216,7 +214,7 @@ final class TCPSession {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers the complete messages as far as the limits allow; returns the number of cache hits.
+    /// Answers complete messages as far as the limits allow; returns the number of cache hits.
     private func answer(
         _ messages: TCPBatch,
         from clientContext: ClientContext,
@@ -294,7 +292,6 @@ final class TCPSession {
 
     // MARK: - Writing
 
-    /// Schedules one call of `catchUp`.
     private func catchUpSoon() {
         guard !isCatchingUp else { return }
         isCatchingUp = true
@@ -354,7 +351,7 @@ final class TCPSession {
 
     // MARK: - Deadlines
 
-    /// The next deadline of the client; nil if the client waits for the daemon.
+    /// Next deadline of the client; nil if the client waits for the daemon.
     private var due: Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)

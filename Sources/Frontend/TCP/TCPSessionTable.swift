@@ -2,10 +2,10 @@
 internal import DNSWire
 package import Net
 
-/// Table of all TCP sessions, with bounds on their number and memory.
+/// Table of all TCP sessions, with limits on their number and memory.
 ///
-/// At a bound, a session of the client with the most sessions or octets is closed (TCP limits on
-/// the page of the module). Therefore a new client is always accepted.
+/// At a limit, a session of the client with the most sessions or octets is closed, so that a new
+/// client is always accepted.
 @ServiceLoop
 package final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
@@ -17,7 +17,7 @@ package final class TCPSessionTable {
     /// Sessions with unfinished work, in round-robin order of their clients; each at most once.
     private var waiting = ClientQueue<TCPSession>()
 
-    /// True if a queued job will serve the sessions of `waiting` in a later turn of the loop.
+    /// True if `serveWaiting` will run in a later turn of the loop.
     private var isServingLater = false
 
     /// Sessions closed to accept other sessions.
@@ -49,7 +49,7 @@ package final class TCPSessionTable {
         shares[session.network, default: Share()].sessions += 1
     }
 
-    /// Removes a session; is idempotent.
+    /// Removes a session; idempotent.
     func remove(_ session: TCPSession) {
         guard sessions.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
         charge(session, -session.held)
@@ -73,7 +73,7 @@ package final class TCPSessionTable {
     /// True if other sessions wait, so that a session with new data must wait behind them.
     var isBusy: Bool { waiting.count > 0 }
 
-    /// Serves `session` in a later turn of the service loop; queues it behind waiting sessions.
+    /// Serves `session` in a later turn of the service loop, after the waiting sessions.
     func serveLater(_ session: TCPSession) {
         waiting.append(session, of: session.network)
         guard !isServingLater else { return }
@@ -81,8 +81,7 @@ package final class TCPSessionTable {
         ServiceLoop.task { [self] in serveWaiting() }
     }
 
-    /// Serves waiting sessions, in round-robin order of their clients, up to the limit of work for
-    /// one turn of the loop.
+    /// Serves waiting sessions up to the limit of work for one turn of the loop.
     private func serveWaiting() {
         var answers = 0
         while answers < TCPLimits.answersPerTurn, let session = waiting.pop() {

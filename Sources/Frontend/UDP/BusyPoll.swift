@@ -2,12 +2,12 @@
 
 /// Adaptive busy polling: an idle worker polls its socket for a short time before it sleeps.
 ///
-/// Waking a sleeping worker takes about 14 µs of a 20 µs lookup on loopback.  A worker therefore
-/// polls while queries arrive in quick succession.
+/// Waking a worker takes about 14 µs of a 20 µs lookup on loopback.  A worker therefore polls while
+/// queries arrive in quick succession.
 ///
-/// A poll without result takes `time` (20 µs) and uses up the credit of `price` (4) quick queries.
-/// Polling therefore costs at most 5 µs per quick query.  If polls always fail, for example because
-/// client and worker share a processor, the required credit doubles each time, up to `needs.most`.
+/// A poll without result takes `time` (20 µs) and uses up the credit of `price` (4) quick queries,
+/// so polling costs at most 5 µs per quick query.  If polls always fail, for example because client
+/// and worker share a processor, the required credit doubles each time, up to `needs.most`.
 struct BusyPoll {
     /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
@@ -27,7 +27,7 @@ struct BusyPoll {
     private var credit = 0
     private var need = BusyPoll.needs.least
 
-    /// Records the time the worker waited for its last datagrams, polling and sleeping included.
+    /// Records the time that the worker polled and slept before its last datagrams.
     mutating func note(wait: Duration) {
         if !isSpinning {
             credit = wait < Self.soon ? credit + 1 : max(0, credit - Self.price)

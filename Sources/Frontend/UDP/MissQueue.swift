@@ -5,7 +5,7 @@ package import Net
 package import Resolver
 package import Synchronization
 
-/// A datagram that a worker could not answer.
+/// Datagram that a worker could not answer.
 package struct Miss: Sendable {
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
@@ -13,7 +13,7 @@ package struct Miss: Sendable {
     package let arrival: Instant
 }
 
-/// Refresh of a cached answer, and the client that was given this answer.
+/// Refresh of a cached answer, and the client that got this answer.
 package struct Refresh: Sendable {
     package let query: Query
     package let client: ClientNetwork
@@ -21,11 +21,11 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses of this machine and of other machines have a queue each, which are served in turn. In each
-/// queue, clients are served in round-robin order, up to 16 misses in a turn. So in a flood from
-/// forged addresses, each of which sends one query, a client that sends several does not get less
-/// than its part. A client may queue only as many misses as there are free places left. One client
-/// alone therefore fills at most half of a queue, and a flood leaves places for other clients.
+/// Misses of this machine and of other machines have a queue each, which are served in turn.  In
+/// each queue, clients are served in round-robin order, up to 16 misses in a turn.  A flood from
+/// forged addresses, each with one query, therefore takes no more than its part from a client that
+/// sends several queries.  A client can queue only as many misses as there are free places left:
+/// one client fills at most half of a queue, and a flood leaves places for other clients.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
@@ -50,7 +50,6 @@ package final class MissQueue: Sendable {
             misses.count == 0 && local.count == 0 && own.isEmpty && refreshes.isEmpty
         }
 
-        /// Removes the next refreshes.
         mutating func nextRefreshes(_ limit: Int) -> ArraySlice<Refresh> {
             let next = refreshes.prefix(limit)
             refreshes.removeFirst(next.count)
@@ -98,8 +97,8 @@ package final class MissQueue: Sendable {
 
     /// Maximum number of queued misses of this machine.
     ///
-    /// After a restart, one client alone may have thousands of queries in a socket that systemd has
-    /// held, and the snapshot is not loaded yet.
+    /// After a restart, while the snapshot is loading, one client may have thousands of queries in
+    /// a socket that systemd has held.
     private static let localLimit = 16_384
 
     /// Maximum number of queued misses of other machines.
@@ -108,7 +107,6 @@ package final class MissQueue: Sendable {
     /// Maximum mean size in octets of the datagrams in a full queue.
     private static let meanOctets = 128
 
-    /// Maximum number of queued refreshes.
     private static let refreshLimit = 8_192
 
     /// Maximum number of octets of queued datagrams.
@@ -118,8 +116,6 @@ package final class MissQueue: Sendable {
     private static let ownLimit = 256
 
     /// Maximum number of misses, and of refreshes, handled in one turn of the service loop.
-    ///
-    /// Then the loop serves sockets, timers and control calls before it handles further ones.
     static let row = 64
 
     /// Misses dropped because the queue was full.

@@ -4,10 +4,9 @@ internal import DNSWire
 
 /// Plain queries of one batch of messages, looked up in the cache together.
 ///
-/// The batch takes the cache lock once, and prefetches the memory of all entries: in a large cache,
+/// The batch takes the cache lock once and prefetches the memory of all entries: in a large cache,
 /// memory latency is most of the time of an answer.
 struct PlainQueries {
-    /// Maximum number of messages in a batch.
     static let capacity = 32
 
     private var slots = SlotSet()
@@ -41,19 +40,12 @@ struct PlainQueries {
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// Returns the query in `slot` and its cache hit.
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
         guard let facts = facts[slot], let hit = answers[slot] else { return nil }
         return (facts, hit)
     }
 
     /// Looks up the queries with `answer`, under one lock of the cache.
-    ///
-    /// Mutating only to avoid copies: Swift 6.3 copies a borrowed array for each access to an
-    /// element, about 350 instructions per query.
-    ///
-    /// - Parameter answer: receives the slot, the query, its hash, the cache table and the table's
-    ///   time; must not block, because the cache lock is held.
     mutating func lookUp(
         in cache: AnswerCache,
         now: Instant,

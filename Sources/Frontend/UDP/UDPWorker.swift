@@ -26,12 +26,12 @@ package final class UDPWorker: Sendable {
     /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
-    /// Makes a worker; `run` starts it.
+    /// Creates a worker; `run` starts it.
     ///
     /// - Parameters:
-    ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
-    ///   - limit: rate limit; nil on loopback.
-    ///   - own: health check query, which is accepted from any address.
+    /// - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
+    /// - limit: rate limit; nil on loopback.
+    /// - own: health check query, which is accepted from any address.
     package init(
         _ listener: DatagramListener,
         cache: AnswerCache,

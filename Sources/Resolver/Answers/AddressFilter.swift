@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Filter for the addresses in an upstream's answer; a pure function.
+/// Filter of the addresses in an upstream's answer.
 struct AddressFilter {
     /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
         case theirs
 
-        /// Addresses that this daemon knows for the target, possibly none, valid for some seconds.
+        /// Addresses that this daemon knows for the target, valid for some seconds; may be empty.
         case ours([IPAddress], seconds: UInt32)
     }
 
@@ -15,16 +15,15 @@ struct AddressFilter {
 
     var suppressesAAAA: Bool
 
-    /// Returns the source of the hints for `target`; called once per target.
+    /// Returns the source of the hints for a target; called once per target.
     private let hints: (_ target: Name) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
-    /// Service bindings so far.
     private var bindings = 0
 
     /// Maximum number of service bindings, and of inserted hints per family.
     ///
-    /// A reply of 64 KiB has up to 2,700 bindings, each of which gets its own copy of the hints.
+    /// A reply of 64 KiB has up to 2,700 bindings, each with its own copy of the hints.
     private static let mostBindings = 64
     fileprivate static let mostHints = 16
 
@@ -32,7 +31,6 @@ struct AddressFilter {
 
     private(set) var hasChanged = false
 
-    /// Number of removed private addresses.
     private(set) var dropped = 0
 
     /// Seconds for which the inserted hints are valid; `.max` if none were inserted.
@@ -55,14 +53,12 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Unchanged hints also come from the cache now, so they expire with the cached
-            // addresses.
+            // Unchanged hints also come from the cache now.  They expire with the cached addresses.
             records[index].ttl = lifetime
             hasChanged = true
         }
     }
 
-    /// Adds an address record unless its address is private and must be removed.
     private mutating func keepAddress(_ record: Record) {
         if guards, let address = record.data.address, address.reach != .global {
             dropped += 1
@@ -119,7 +115,7 @@ struct AddressFilter {
         )
     }
 
-    /// Removes private addresses from a hint; removes a malformed hint.
+    /// Removes private addresses from a hint, or the whole hint if it is malformed.
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
         let addresses: [IPAddress]? =
             key == .ipv4Hint
@@ -136,7 +132,7 @@ struct AddressFilter {
 }
 
 extension ServiceBinding {
-    /// Replaces the hint of one family by the matching `addresses`, or removes it if there are
+    /// Sets the hint of one family to its addresses in `addresses`; removes the hint if it has
     /// none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         let most = AddressFilter.mostHints

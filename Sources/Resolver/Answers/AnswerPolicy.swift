@@ -4,10 +4,9 @@
 package struct AnswerPolicy: Sendable {
     /// Treatment of SVCB and HTTPS records for names that vendors answer.
     package enum ServiceBindings: Sendable {
-        /// Address hints are replaced by the addresses in the cache, or removed.
+        /// Hints are replaced by cached addresses, or removed.
         case align
 
-        /// The records are forwarded unchanged.
         case forward
 
         /// The answer is NODATA.
@@ -19,19 +18,18 @@ package struct AnswerPolicy: Sendable {
     /// True if AAAA queries are answered NODATA (`aaaa: suppress`).
     package var suppressesAAAA = false
 
-    /// DNS rebinding protection.
     package var rebinding = Rebinding()
 
     /// Order of the addresses of a name.
     package enum Order: Sendable {
-        /// The order of the source.  The cache may still rotate its copy (`order: rotate`).
+        /// The order of the source; the cache may rotate its copy (`order: rotate`).
         case asReceived
 
         /// The address that accepts connections fastest comes first.
         case fastest([ProbeRule])
     }
 
-    /// Names with servers to probe, and the port.
+    /// Names whose servers are probed, and the port.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Registry of answer sources, which numbers vendor servers and upstreams for cache entries.
+/// Registry of answer sources: numbers vendor servers and upstreams for cache entries; thread-safe.
 ///
-/// Numbers are never reused. An upstream has an additional number for each vendor for which it is
-/// the fallback: a cache hit on the upstream's answer then counts as an avoided call of the vendor.
-/// Thread-safe, because the thread that writes snapshots reads the names of the sources.
+/// Numbers are never reused.  An upstream has an additional number for each vendor for which it is
+/// the fallback: a cache hit on such an answer counts as an avoided call of the vendor.
 package final class AnswerSourceRegistry: Sendable {
-    /// The number of the daemon itself.
+    /// Number of the daemon itself.
     package static let itself: UInt16 = 0
 
-    /// An answer source.
-    ///
-    /// `vendor` is the vendor whose call is avoided by a cache hit on an answer of this source.
+    /// An answer source, and the vendor whose call a cache hit on its answer avoids.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
     }
 
-    /// Sources by number, and numbers by source.
     private struct Table {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
-        /// Names of the sources that are trusted to validate DNSSEC.
+        /// Sources that are trusted to validate DNSSEC.
         var believed: Set<String> = []
 
         /// Vendors without TLS or authentication: their replies can be forged in transit.
@@ -40,10 +36,11 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of `name`, or registers it; `itself` after 65,535 numbers.
+    /// Returns the number of `name`, and registers the name if it is new; `itself` after 65,535
+    /// numbers.
     ///
-    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the
-    ///   upstream is the fallback.
+    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the upstream is
+    ///   the fallback.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         let origin = Origin(name: name, vendor: vendor)
         return table.withLock { table in
@@ -55,12 +52,11 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the number of the same source in its role as fallback of `vendor`.
+    /// Returns the number of the same source as fallback of `vendor`.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
 
-    /// Returns the name of a number.
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
 
     /// Returns the numbers of a vendor's servers, or of an upstream.
@@ -73,8 +69,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call is avoided by a cache hit on an answer of this number; nil if
-    /// none.
+    /// Returns the vendor whose call a cache hit on this number avoids; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -98,14 +93,13 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Protection
 
-    /// Replaces the set of vendors without TLS or authentication.
     package func setUnprotected(vendors: Set<String>) {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
     /// True if an answer with this number could have been forged in transit.
     ///
-    /// That is the case for vendors without TLS or authentication, and for plain DNS upstreams.
+    /// That applies to vendors without TLS or authentication, and to plain DNS upstreams.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
@@ -115,10 +109,9 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Over a restart
 
-    /// Returns the label that identifies a number in a snapshot: the vendor, if any, and the name.
+    /// Returns the label of a number in a snapshot: the vendor, if any, a tab, and the name.
     ///
-    /// A tab separates the two parts.  The vendor comes first because a long text is truncated at
-    /// its end.
+    /// The vendor comes first because long texts are truncated at the end.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return "?" }
         return origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name

@@ -3,8 +3,7 @@ package import DNSWire
 
 /// Static hosts: names and addresses from hosts files and settings.
 ///
-/// A value type, so that a reload replaces the whole table atomically.  The size is bounded,
-/// because some hosts files are block lists with a million names.
+/// The size is bounded, because some hosts files are block lists with a million names.
 package struct HostsTable: Sendable, Equatable {
     /// Maximum number of names; about 30 MB.
     package static let mostNames = 200_000
@@ -15,16 +14,15 @@ package struct HostsTable: Sendable, Equatable {
     /// Addresses by name, in the order of the sources.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// Reverse names and their targets: the first name of each address.
+    /// First name of each address, by reverse name.
     private var pointers: [Name: Name] = [:]
 
     /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Number of names and addresses that were dropped because of the limits.
+    /// Number of names and addresses dropped because of the limits.
     package private(set) var leftOut = 0
 
-    /// Creates an empty table.
     package init() {}
 
     /// Creates a table with the entries of the settings, which override hosts files.
@@ -66,7 +64,7 @@ extension HostsTable {
 }
 
 extension IPAddress {
-    /// True if a hosts file can name the address in reverse.
+    /// True if the address gets a reverse name.
     ///
     /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, which block lists assign to all their names.
     fileprivate var hasPointer: Bool {
@@ -82,18 +80,17 @@ extension IPAddress {
 extension HostsTable {
     var isEmpty: Bool { addresses.isEmpty }
 
-    /// Number of names with addresses.
     package var count: Int { addresses.count }
 
-    /// Returns the addresses of `name` of both families; nil if the table does not have the name.
+    /// Returns the addresses of `name` of both families; nil if the name is not in the table.
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    /// True if `name` is in the table, with addresses or as a reverse name.
+    /// True if `name` has addresses or is a reverse name in the table.
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
-    /// True if the table determines the answer to `question`, even if that answer is NODATA.
+    /// True if the table determines the answer to `question`, which may be NODATA.
     ///
     /// Includes SVCB and HTTPS: their hints would lead clients to other addresses (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {

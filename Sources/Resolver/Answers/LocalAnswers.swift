@@ -2,16 +2,15 @@
 internal import DNSWire
 internal import Net
 
-/// Answers that the settings determine: never requested from a source, and never in the cache.
+/// Answers that the settings determine, which are never queried and never cached.
 ///
-/// Workers answer from the cache before the resolver sees a query.  Therefore the cache must not
-/// contain a contradicting answer: not a sibling of a vendor's reply, not a result that was in
-/// flight when the hosts changed, and not an entry of a loaded snapshot.
+/// Workers answer from the cache before the resolver sees a query.  Therefore no entry may
+/// contradict the settings: no sibling of a vendor's reply, no result that was in flight when the
+/// hosts changed, and no entry of a loaded snapshot.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()
 
-    /// True if AAAA queries are answered NODATA.
     let suppressesAAAA: Bool
 
     init(suppressesAAAA: Bool) {
@@ -23,16 +22,16 @@ final class LocalAnswers {
         suppressesAAAA && question.type == .aaaa || hosts.covers(question)
     }
 
-    /// Removes from a result the answers that the settings now determine.
+    /// Removes the answers that the settings now determine from a result.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The hosts have changed while the query was in flight.
+            // The hosts changed while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The hosts have addresses for the name.  A client that caches NXDOMAIN would not query
-            // the addresses (RFC 8020 §2).
+            // The hosts have addresses of the name.  After NXDOMAIN a client would not query them
+            // (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

@@ -5,20 +5,20 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Decides after a reload which cached answers are still valid.
+/// Decides after a reload which cached answers are still valid, by the rule in `AnswerValidity`.
 ///
-/// `AnswerValidity` is the rule.  Invalid answers are removed, not marked stale, because they must
-/// not be served even if no source responds.
+/// Invalid answers are removed, not marked stale: they must not be served even if no source
+/// responds.
 @ServiceLoop
 final class ReloadInvalidation {
-    /// The parts of a resolver's settings that determine its answers.
+    /// Settings of a resolver that determine its answers.
     struct Plan {
         let routes: RouteTable
         let standard: UpstreamGroup?
         let answers: AnswerPolicy
     }
 
-    /// Numbers of the former and the present sources of a name; nil for a name without a route.
+    /// Numbers of a name's former and present sources; nil for a name without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -34,7 +34,7 @@ final class ReloadInvalidation {
 
     /// Compares two plans.
     ///
-    /// - Parameter comparison: result of comparing the routes; computed on demand if nil.
+    /// - Parameter comparison: result of comparing the routes; nil to compare them on demand.
     init(
         from old: Plan,
         to new: Plan,
@@ -63,7 +63,8 @@ final class ReloadInvalidation {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// True if an answer of this source, with this number in `AnswerSourceRegistry`, is still valid.
+    /// True if an answer of this source, with this number in `AnswerSourceRegistry`, is still
+    /// valid.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !validity.excludes(question, source) else { return false }
         let before = old.routes.route(for: question.name)

@@ -3,23 +3,21 @@ package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 
-/// Decides after a restart which answers of a cache snapshot are still valid.
+/// Decides after a restart which answers of a cache snapshot are still valid; thread-safe.
 ///
-/// A snapshot contains digests of the settings by which its answers were made.  If all are equal,
-/// all answers are valid; otherwise each answer is judged by the rule of a reload
-/// (`AnswerValidity`).  If the routes or upstreams differ, the former sources of a name are
-/// unknown, except those that the answer itself shows.  An answer is then invalid if its validity
-/// depends on the unknown sources.  Thread-safe.
+/// A snapshot contains digests of its settings.  If all are equal, all answers are valid. Otherwise
+/// `AnswerValidity` judges each answer.  If the routes or upstreams differ, an answer's former
+/// sources are unknown except its own source; an answer that depends on the others is invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// The sources of names without a route, and of the routes by `RouteTable.Match.sources`.
+    /// Sources of names without a route, and of routes by `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 
     let answers: AnswerPolicy
 
-    /// The settings of each vendor that determine its answers, as a text, by the vendor's name.
+    /// Settings that determine a vendor's answers, as text, by vendor name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry
@@ -29,9 +27,7 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Digests
 
-    /// Digests of the settings for a snapshot.
-    ///
-    /// The time is linear in the number of routes' domains.
+    /// Digests of the settings for a snapshot; linear in the number of domains in routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -54,7 +50,7 @@ package struct SnapshotValidity: Sendable {
         return digest.value
     }
 
-    /// Digest of the map from names to the parameters of their routes; nil if no route has any.
+    /// Digest of the map from names to route parameters; nil if no route has parameters.
     private var parametersDigest: UInt64? {
         guard sources.contains(where: { $0.parameters != nil }) else { return nil }
         return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
@@ -64,7 +60,7 @@ package struct SnapshotValidity: Sendable {
 
     /// Returns a function that reports whether an answer of a snapshot is valid.
     ///
-    /// - Parameter former: the digests in the snapshot; none in a file of an earlier version.
+    /// - Parameter former: the digests in the snapshot; empty for a file of an earlier version.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
         let current = digests
         func isSame(_ key: String) -> Bool { former[key] == current[key] }
@@ -95,7 +91,7 @@ package struct SnapshotValidity: Sendable {
         }
     }
 
-    /// True if the settings allow the addresses of an answer, whatever the former settings allowed.
+    /// True if the present settings allow the addresses of an answer.
     private func isAllowed(_ answer: CachedAnswer, _ match: RouteTable.Match?) -> Bool {
         guard answer.question.type.isAddress else { return true }
         switch answer.source {
@@ -114,7 +110,6 @@ package struct SnapshotValidity: Sendable {
 }
 
 extension CachedAnswer {
-    /// The `AddressReach` of each address in the answer.
     fileprivate var reaches: [AddressReach] {
         (sections.message(to: question)?.answers ?? []).compactMap(\.data.address?.reach)
     }

@@ -4,9 +4,9 @@ internal import Net
 
 /// Measured connection times of servers, which order the addresses of a name.
 ///
-/// A value without a clock.  Results expire after 5 min, and their number is bounded.
+/// Results expire after 5 min, and their number is bounded.
 package struct AddressRanking {
-    /// A server as a client would connect to it.
+    /// Server as a client would connect to it.
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
         package var port: UInt16
@@ -17,7 +17,6 @@ package struct AddressRanking {
         }
     }
 
-    /// Result of a measurement.
     private struct Result {
         /// nil if the server did not accept the connection.
         let latency: Duration?
@@ -43,13 +42,11 @@ package struct AddressRanking {
         results[target] = Result(latency: latency, until: now + Self.lifetime)
     }
 
-    /// True if there is a valid result for a server.
     func knows(_ target: Target, now: Instant) -> Bool {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// Returns the addresses in order: measured ones by speed, then unknown ones, then unreachable
-    /// ones.
+    /// Returns the addresses: measured ones by latency, then unknown, then unreachable ones.
     ///
     /// Addresses of equal rank keep their order.
     func ordered(
@@ -63,7 +60,6 @@ package struct AddressRanking {
             .map(\.2)
     }
 
-    /// Removes all results after a network change.
     mutating func removeAll() { results = [:] }
 
     /// Returns the latency in steps; unknown and unreachable servers come last.

@@ -3,16 +3,15 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Sources for the names of a route.
+/// Route: the sources for its names.
 package struct Route: Sendable {
     /// Position in the settings, `file:line`.
     package var place: String
 
-    /// The vendors for addresses, in order; may be empty.
+    /// Vendors for addresses, in order; may be empty.
     package var vendors: [VendorClient]
 
-    /// The upstreams for other types, and for addresses if vendors have none; nil for the default
-    /// group.
+    /// Upstreams for other types and for fallback; nil for the default group.
     package var upstreams: UpstreamGroup?
 
     /// True if upstreams are queried when the vendors have no answer (`fallback: upstream`).
@@ -21,10 +20,9 @@ package struct Route: Sendable {
     /// True if vendors may answer with private addresses (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
-    /// True if stale answers are allowed for this route (`stale: on`).
+    /// True if stale answers are allowed (`stale: on`).
     package var servesStale: Bool
 
-    /// Options of this route, which override the general options and those of its vendors.
     package var options: Options
 
     /// Options of a route, which override the general options and those of its vendors.
@@ -35,23 +33,23 @@ package struct Route: Sendable {
         /// Upper bound of positive TTLs in seconds; nil for the general one.
         package var maximumTTL: UInt32?
 
-        /// False if answers are never refreshed before they expire (`prefetch: off`).
+        /// False if answers are not refreshed before they expire (`prefetch: off`).
         package var isPrefetched = true
 
-        /// Parameters that the route sets for vendors; nil if those of the vendors' settings apply.
+        /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time without a vendor's answer after which a new name is answered by upstreams; nil if
-        /// they are queried only after the vendors.
+        /// Time without a vendor's answer after which upstreams are queried for a new name.
+        ///
+        /// Nil if upstreams are queried only after the vendors.
         package var fallbackAfter: Duration?
 
-        /// Families to request from vendors; nil for the setting of the vendor.
+        /// Families to request from vendors; nil for the vendor's setting.
         package var families: FamilyChoice?
 
         package init() {}
     }
 
-    /// Creates a route.
     package init(
         place: String,
         vendors: [VendorClient],
@@ -71,7 +69,7 @@ package struct Route: Sendable {
     }
 }
 
-/// A pattern in a route's `domains`.
+/// Pattern in a route's `domains`.
 package enum RoutePattern: Hashable, Sendable {
     /// `example.com`: the name and all names below it.
     case suffix(Name)
@@ -82,7 +80,6 @@ package enum RoutePattern: Hashable, Sendable {
     /// `*.example.com`: all names below it, without the name itself.
     case below(Name)
 
-    /// The domain of the pattern.
     package var domain: Name {
         switch self {
         case .suffix(let domain), .exact(let domain), .below(let domain): domain
@@ -98,22 +95,20 @@ package enum RoutePattern: Hashable, Sendable {
     }
 }
 
-/// Maps names to routes; the most specific pattern wins.
+/// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// A route and the pattern by which it matches.
+    /// Route and the pattern by which it matches; created once per pattern.
     ///
-    /// A class, because every miss passes its match through all stages, and a reference is cheap to
-    /// pass.  Created once per pattern.
+    /// A class, because every miss passes its match through all stages.
     package final class Match: Sendable {
         package let route: Route
 
-        /// The matching pattern.
         package let pattern: RoutePattern
 
         /// Index of the route in the table.
         let number: Int
 
-        /// Number that identifies the sources; equal for routes with the same sources and options.
+        /// Number of the sources; equal for routes with the same sources and options.
         let sources: Int
 
         fileprivate let exceptions: [RoutePattern]
@@ -132,7 +127,7 @@ package struct RouteTable: Sendable {
             self.exceptions = exceptions
         }
 
-        /// The domain of the pattern; the zone of synthetic negative answers.
+        /// Domain of the pattern, which is the zone of synthetic negative answers.
         package var domain: Name { pattern.domain }
 
         var hasVendors: Bool { !route.vendors.isEmpty }
@@ -146,7 +141,7 @@ package struct RouteTable: Sendable {
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
-    /// The patterns of one domain.
+    /// Matches for the patterns of one domain.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
@@ -159,7 +154,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The parts of a route that determine which answers are valid.
+    /// Parts of a route that determine which answers are valid.
     private struct Sources: Hashable {
         let vendors: [ObjectIdentifier]
         let upstreams: ObjectIdentifier?
@@ -176,14 +171,14 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The routes in order, each as a match for the root.
+    /// Routes in order, each as a match for the root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Number of each distinct set of sources; there are few sets, even with many routes.
+    /// Numbers of the distinct sets of sources, which are few even with many routes.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources; its index is the number of the set.
+    /// One match for each distinct set of sources, by its number.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -248,7 +243,6 @@ package struct RouteTable: Sendable {
 // MARK: - Comparing
 
 extension RouteTable {
-    /// Result of comparing two tables.
     package struct Comparison: Sendable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
@@ -257,7 +251,7 @@ extension RouteTable {
         let pairs: [(old: Match, new: Match)]
     }
 
-    /// Compares this table with an `older` one, on any thread, in time linear in their size.
+    /// Compares this table with an `older` one, on any thread, in linear time.
     package func comparison(with older: RouteTable) -> Comparison {
         struct Pair: Hashable {
             let old: Int
@@ -270,7 +264,6 @@ extension RouteTable {
         return Comparison(claimsAreSame: claimsTheSame(as: older), pairs: pairs.map { ($0, $1) })
     }
 
-    /// True if every name maps to the same route index as in another table.
     private func claimsTheSame(as other: RouteTable) -> Bool {
         matches.count == other.matches.count && claims.count == other.claims.count
             && zip(matches, other.matches).allSatisfy { $0.exceptions == $1.exceptions }
@@ -283,7 +276,7 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, which is equal in all processes.
+    /// Returns a digest of the map from names to sources, equal in all processes.
     ///
     /// The time is linear in the size of the table.
     ///
@@ -295,7 +288,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // A sum, because a dictionary has a different order in each process.
+        // A sum, because the order of a dictionary differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

@@ -6,7 +6,7 @@ internal import DNSWire
 /// Answers NODATA, because the name may exist.  Static hosts and `localhost` keep their IPv6
 /// addresses.
 enum AAAASuppression {
-    /// Returns NODATA for an AAAA query; nil for all other types.
+    /// Returns NODATA for an AAAA query; nil for other types.
     static func answer(
         _ question: Question,
         _ match: RouteTable.Match?,

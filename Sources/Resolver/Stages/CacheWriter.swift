@@ -11,11 +11,9 @@ final class CacheWriter {
     private let snapshotWaiters: SnapshotWaiters
     private let clocks: Clocks
 
-    /// Number of network changes so far.
     private(set) var networksLeft: UInt64 = 0
 
-    /// The cache writer of the settings that replaced the settings of this writer, and the check
-    /// whether an answer is valid under the new settings; nil while the settings of this writer are
+    /// Cache writer of the new settings, and the validity check; nil while these settings are
     /// active.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
@@ -31,11 +29,10 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Failures of work that is in flight now will not be cached.
+    /// Prevents that failures of work in flight are cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Marks the settings of this writer as replaced: from now on an answer is cached only if it is
-    /// valid under the new settings.
+    /// Marks the settings as replaced: only answers valid under the new settings are cached.
     func retire(for cacheWriter: CacheWriter, _ succession: ReloadInvalidation) {
         successor = (cacheWriter, succession)
     }
@@ -63,7 +60,7 @@ final class CacheWriter {
         networksLeftBefore before: UInt64,
         trace: Trace?
     ) {
-        // A cached failure would hide the answer that the snapshot may contain.
+        // A cached failure would hide an answer from the snapshot.
         let keepsFailure = before == networksLeft && snapshotWaiters.cachesFailures
         if !finding.resolution.isFailure || keepsFailure {
             keep(finding.resolution, for: query.question, match, trace)
@@ -73,7 +70,6 @@ final class CacheWriter {
         }
     }
 
-    /// Caches an answer for its lifetime; an answer with lifetime 0 is not cached.
     private func keep(
         _ resolution: Resolution,
         for question: Question,
@@ -113,6 +109,6 @@ final class CacheWriter {
 }
 
 extension Explanation {
-    /// Marks a failure as cached (RFC 8914 §4.14).
+    /// RFC 8914 §4.14.
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

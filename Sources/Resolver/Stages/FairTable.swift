@@ -2,22 +2,20 @@
 internal import DNSWire
 internal import Net
 
-/// Entry of a ``FairTable``.
 @ServiceLoop
 protocol FairEntry: AnyObject {
-    /// The client that the entry counts against; nil for the daemon itself.
+    /// Client that the entry counts against; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// Time at which the entry was added.
     var began: Instant { get }
 
-    /// Number of the entry in the order of admission; a moved entry gets a new number.
+    /// Number of the entry in order of admission; a moved entry gets a new number.
     var order: UInt64 { get set }
 
     /// True if the entry has left the table.
     var isOver: Bool { get set }
 
-    /// List of the entries of the client, set while the entry is in the table.
+    /// Entries of the client, set while the entry is in the table.
     var line: FairLine<Self>? { get set }
 }
 
@@ -43,13 +41,12 @@ final class FairLine<Entry: FairEntry> {
         return entries.first?.entry
     }
 
-    /// Returns false for an entry that has left the table or was moved after it was listed.
+    /// False for an entry that has left the table or was moved.
     private static func isIn(_ listed: (entry: Entry, order: UInt64)) -> Bool {
         !listed.entry.isOver && listed.entry.order == listed.order
     }
 }
 
-/// Bounds of a ``FairTable``.
 package struct FairLimits: Sendable {
     /// Maximum number of entries of all clients.
     package let all: Int
@@ -57,24 +54,23 @@ package struct FairLimits: Sendable {
     /// Maximum number of entries of one client; beyond it the client replaces its own oldest entry.
     package let perClient: Int
 
-    /// Number of entries up to which a client is protected: clients with more are evicted first.
+    /// Number of entries up to which a client is protected: larger clients are evicted first.
     package let share: Int
 
     /// Minimum age of an entry before its own client can replace it.
     package let grace: Duration
 }
 
-/// Table with limits in total and per client.
+/// Table with limits in total and per client; unbound calls such a table the jostle list.
 ///
-/// When the table is full, a new entry evicts the oldest entry of the client with the most entries,
-/// if this client has more than `FairLimits.share` entries.  If no client has more, the new entry
-/// evicts the oldest entry of clients without a verified address, if these have more than half of
-/// the table, and else that of the other clients.  A flood from forged addresses therefore evicts
-/// no work of this machine.  unbound calls such a table the jostle list.
+/// When the table is full, a new entry evicts the oldest entry of the largest client, if that
+/// client has more than `FairLimits.share` entries.  If no client has more, it evicts the oldest
+/// entry of clients without a verified address, if these have more than half of the table, and
+/// otherwise that of verified clients.  A flood from forged addresses therefore evicts no work of
+/// this machine.
 ///
-/// A new entry of the client with the most entries evicts an older entry of the same client.  If
-/// the oldest entry of that client is younger than `LossWindow.grace`, the new entry is refused.
-/// This bounds the rate of new work.
+/// A new entry of the largest client replaces the oldest entry of that client.  It is refused if
+/// that entry is younger than `LossWindow.grace`, which bounds the rate of new work.
 ///
 /// The limit of a client shrinks while much of its work is lost (``LossWindow``).
 @ServiceLoop
@@ -83,15 +79,12 @@ struct FairTable<Entry: FairEntry> {
 
     private(set) var count = 0
 
-    /// Result of an admission check.
     enum Admission {
-        /// The table has space.
         case accepted
 
         /// The caller must evict this entry first.
         case replaces(Entry)
 
-        /// The client has reached its limit.
         case refused
     }
 
@@ -100,18 +93,18 @@ struct FairTable<Entry: FairEntry> {
     private let unverified: FairLine<Entry>
     private var lines: [ClientNetwork?: FairLine<Entry>] = [:]
 
-    /// The client that used the table last, because one client often sends many queries in a row.
+    /// Client that used the table last, because one client often sends many queries in a row.
     ///
-    /// Its list of entries may be empty.  The lists of all other clients in `lines` have entries.
+    /// Only this client can have an empty list in `lines`.
     private var latest: (client: ClientNetwork?, line: FairLine<Entry>)?
 
     /// Clients with more entries than `limits.share`: at most `limits.all / limits.share`.
     private var large: Set<ClientNetwork?> = []
 
-    /// Reduced limits of clients that have no entries now.
+    /// Reduced limits of clients without entries.
     private var reduced: [ClientNetwork?: LossWindow] = [:]
 
-    /// The client that lost work last, and the last one before it that is another client.
+    /// The client that lost work last, and the last other client before it.
     private var losers:
         (
             latest: (client: ClientNetwork?, lostAt: Instant),
@@ -121,10 +114,8 @@ struct FairTable<Entry: FairEntry> {
     /// Time for which lost work of one client permits the reduction of another client's limit.
     private static var rivalry: Duration { .seconds(10) }
 
-    /// Maximum number of ``reduced`` limits.
     private static var mostReduced: Int { 256 }
 
-    /// Number of the latest admission.
     private var order: UInt64 = 0
 
     init(_ limits: FairLimits) {
@@ -148,8 +139,8 @@ struct FairTable<Entry: FairEntry> {
         leave(entry, from: entry.client)
     }
 
-    /// Counts a result of a client's work, before the entry is removed; the daemon's own work has
-    /// no reduced limit.
+    /// Counts a result of a client's work before its entry is removed; ignores the daemon's own
+    /// work.
     mutating func note(_ entry: Entry, _ result: LossWindow.Result, now: Instant) {
         guard let line = entry.line, let client = entry.client else { return }
         if result == .lost, losers.latest.client != client { losers.previous = losers.latest }
@@ -165,7 +156,7 @@ struct FairTable<Entry: FairEntry> {
         )
     }
 
-    /// Counts work that its own client replaces, if it is old enough to be lost.
+    /// Counts work that its own client replaces as lost, if it is old enough.
     mutating func noteReplaced(_ entry: Entry, by client: ClientNetwork?, now: Instant) {
         guard let line = entry.line, entry.client == client,
             now - entry.began >= line.window.grace(limits)
@@ -173,7 +164,6 @@ struct FairTable<Entry: FairEntry> {
         note(entry, .lost, now: now)
     }
 
-    /// Moves an entry to the list of its new `client`, as the newest entry.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
         leave(entry, from: former)
         all(of: former).count -= 1
@@ -184,7 +174,6 @@ struct FairTable<Entry: FairEntry> {
         client?.isProven ?? true ? verified : unverified
     }
 
-    /// Decides whether `client` can add an entry.
     mutating func admission(
         of client: ClientNetwork?,
         now: Instant
@@ -201,7 +190,7 @@ struct FairTable<Entry: FairEntry> {
         return larger.oldest.map(Admission.replaces) ?? .refused
     }
 
-    /// Returns the client's own oldest entry for replacement, if it is old enough.
+    /// Returns the client's oldest entry for replacement, if it is old enough.
     private mutating func replacement(
         of client: ClientNetwork?,
         _ now: Instant
@@ -249,7 +238,7 @@ struct FairTable<Entry: FairEntry> {
         if line.count == 0, latest?.line !== line { forget(client, line) }
     }
 
-    /// Removes the list of a client without entries; keeps its limit if it is reduced.
+    /// Removes the list of a client without entries; keeps a reduced limit.
     private mutating func forget(_ client: ClientNetwork?, _ line: FairLine<Entry>) {
         lines[client] = nil
         guard line.window.isReduced(limits) else { return }

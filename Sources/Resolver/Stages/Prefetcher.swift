@@ -6,9 +6,9 @@ package import Net
 
 /// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries go through `SingleFlight`, which shares them with clients' queries.  The number of
-/// refreshes is bounded: an answer is refreshed once, and only if it is in demand; vendor calls
-/// have a budget per minute; nothing is sent while no vendor of the route accepts queries.
+/// Queries go through `SingleFlight`, which shares them with clients.  Refreshes are bounded: an
+/// answer is refreshed once, and only in demand; vendor calls have a budget per minute; nothing is
+/// sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Prefetcher {
     private let rule: Freshness.Prefetch?
@@ -19,12 +19,11 @@ package final class Prefetcher {
     private let cache: AnswerCache
     private let clocks: Clocks
 
-    /// Vendor look-ups of the last minute.
     private var window: CallWindow
 
     private var underWay: Set<Subject> = []
 
-    /// Next check of each name in `prefetch.names`; a name is absent while its check runs.
+    /// Next check of each name in `prefetch.names`; absent while the check runs.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
@@ -32,7 +31,6 @@ package final class Prefetcher {
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
-    /// Counters.
     package var numbers: RefreshNumbers { statistics.refreshes }
 
     /// Creates the component; `start` begins to refresh the names in `prefetch.names`.
@@ -57,16 +55,16 @@ package final class Prefetcher {
 
     // MARK: - In demand
 
-    /// Refreshes an answer that a client got from the cache, at the cache's request.
+    /// Refreshes an answer that a client got from the cache, when the cache requests it.
     ///
-    /// - Parameter client: the client, to which vendor calls are charged; nil for the daemon itself.
+    /// - Parameter client: the client that vendor calls are charged to; nil for the daemon itself.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
     }
 
-    /// Refreshes stale entries of a loaded snapshot, the most used first: as many as the budget of
-    /// one minute allows.
+    /// Refreshes stale entries of a loaded snapshot, the most used first, within one minute's
+    /// budget.
     package func refresh(hottest entries: [HotEntry]) {
         guard let rule else { return }
         let stale = entries.lazy.filter { [self] entry in
@@ -84,20 +82,18 @@ package final class Prefetcher {
 
     // MARK: - Always kept
 
-    /// Starts to refresh the names in `prefetch.names`.
     package func start() {
         isKeeping = true
         lookAtNames(clocks.now())
     }
 
-    /// Stops refreshing the names in `prefetch.names`.
     package func stop() {
         isKeeping = false
         due = [:]
         alarm.set(nil)
     }
 
-    /// Continues in place of `old`, with its budget window and failure counts.
+    /// Continues the work of `old`, with its budget window and failure counts.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -106,13 +102,13 @@ package final class Prefetcher {
         start()
     }
 
-    /// Forgets failures, and checks all names after one second, when the network has settled.
+    /// Clears failures, and checks all names after 1 s, when the network has settled.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
     }
 
-    /// Schedules a check at `instant` for all names that are not answered locally.
+    /// Schedules a check at `instant` of all names without a local answer.
     private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names where isPrefetched(name) {
@@ -133,9 +129,9 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes the addresses of a name as far as due.
+    /// Refreshes the addresses of a name if due.
     ///
-    /// A before AAAA: the call for A may return both families.
+    /// A comes before AAAA, because a call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
@@ -159,7 +155,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// Returns false for AAAA that no client wants, from a vendor that bills each family.
+    /// False for AAAA that no client wants, if the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,
@@ -188,11 +184,10 @@ package final class Prefetcher {
         let type: RecordType?
     }
 
-    /// Outcome of a refresh.
     private enum Outcome {
         case done, failed
 
-        /// Not started: already in flight, no vendor available, or over the budget.
+        /// Not started: in flight, no vendor available, or over the budget.
         case refrained
     }
 
@@ -243,15 +238,13 @@ package final class Prefetcher {
     }
 }
 
-/// Counters of refreshes.
 package struct RefreshNumbers: Sendable, Equatable {
     /// Refreshes started; each becomes `done` or `failed`, or is in flight.
     package var started: UInt64 = 0
 
-    /// Refreshes that got an answer.
     package var done: UInt64 = 0
 
-    /// Refreshes that failed; the cached answer is not changed.
+    /// Refreshes that failed; the cached answer is unchanged.
     package var failed: UInt64 = 0
 
     /// Refreshes not started because of the budget per minute.

@@ -19,14 +19,14 @@ final class ServeStale {
         self.cache = cache
     }
 
-    /// Fallback answer for a client that cannot wait for a better one.
+    /// Cached answer for a client that cannot wait for a better one.
     struct LastResort {
         let resolution: Resolution
 
-        /// Longest time to wait for a better answer; nil if the fallback is given immediately.
+        /// Longest time to wait for a better answer; nil for no wait.
         let delay: Duration?
 
-        /// Returns `found` if its RCODE is a statement about the name, otherwise the fallback.
+        /// Returns `found` if its RCODE describes the name, otherwise the cached answer.
         func unless(_ found: Resolution) -> Resolution {
             // SERVFAIL and the other RCODEs describe the server (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
@@ -51,8 +51,8 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns, for `explain`, the stale entry that would be served, its TTL in seconds and the time
-    /// after which it would be served.
+    /// Returns, for `explain`, the stale entry, its TTL in seconds and the wait before it is
+    /// served.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -74,7 +74,7 @@ final class ServeStale {
         match?.route.servesStale ?? true ? rule : nil
     }
 
-    /// Returns the time to wait for a better answer; nil if the entry is given immediately.
+    /// Returns the time to wait for a better answer; nil for no wait.
     private static func delay(
         _ rule: Freshness.Stale,
         isFresh: Bool,

@@ -4,7 +4,7 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Queries upstreams, and removes from their answers the addresses that the settings do not allow.
+/// Queries upstreams, and removes addresses that the settings do not allow.
 ///
 /// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records are
 /// replaced by cached addresses if a vendor or the setting `hosts` resolves their target.  Without
@@ -38,8 +38,9 @@ final class ServiceBindingFilter {
         self.clocks = clocks
     }
 
-    /// Queries upstreams, and calls `completion` exactly once with the filtered answer, possibly
-    /// synchronously.
+    /// Queries upstreams for a filtered answer.
+    ///
+    /// Calls `completion` exactly once, possibly before `ask` returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -81,7 +82,7 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the answer for service bindings of a vendor's name that are never forwarded.
+    /// Returns the answer for service bindings of a vendor's name that are not forwarded.
     private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -92,7 +93,7 @@ final class ServiceBindingFilter {
         case .block:
             return noData(query, match, .blocked, "HTTPS and SVCB records are blocked here", .any)
         case .align where query.dnssecOK:
-            // Signed records cannot be changed: the client gets them as they are or not at all.
+            // Signed records cannot be changed: the client gets them unchanged or not at all.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
@@ -103,7 +104,6 @@ final class ServiceBindingFilter {
 
     // MARK: - Filtering replies
 
-    /// Returns the answer without the addresses that the settings do not allow.
     private func shaped(
         _ resolution: Resolution,
         _ query: Query,
@@ -118,7 +118,6 @@ final class ServiceBindingFilter {
 
         var shaping = AddressFilter(
             guards: guards,
-            // Signed records must not be changed.
             suppressesAAAA: policy.suppressesAAAA && !query.dnssecOK
         ) { [self] target in
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
@@ -145,8 +144,8 @@ final class ServiceBindingFilter {
 
     /// Returns the source of the address hints for `target`.
     ///
-    /// If the owner has vendors and the target has none, all hints are removed: the route exists
-    /// because upstreams' addresses are not wanted.
+    /// If the owner has vendors and the target has none, all hints are removed: the route exists to
+    /// avoid upstreams' addresses.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -5,12 +5,11 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the answer of the snapshot as soon as the entry is loaded.  It gets a failure only
-/// at its deadline, or if the snapshot has no answer.  The limits of waiting queries apply
-/// (``ResolverLimits/waiting``), because a query waits here longer than in ``SingleFlight``.
+/// A client gets the snapshot's answer as soon as its entry is loaded.  It gets a failure only at
+/// its deadline, or if the snapshot has no answer.  ``ResolverLimits/waiting`` applies, because a
+/// query waits here longer than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
-    /// A waiting client and its query.
     final class Waiting: FairEntry {
         fileprivate let query: Query
         fileprivate let match: RouteTable.Match?
@@ -18,7 +17,8 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the first query for this name; the wait before a stale answer counts from here.
+        /// Start of the first query for this name, from which the wait before a stale answer
+        /// counts.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
@@ -31,7 +31,7 @@ package final class SnapshotWaiters {
 
         fileprivate var failure: Resolution?
 
-        /// Released when called: the table keeps the entry for a while.
+        /// Released when called, because the table keeps the entry for a while.
         private var completion: Resolver.Completion?
 
         fileprivate init(
@@ -52,7 +52,7 @@ package final class SnapshotWaiters {
             self.completion = completion
         }
 
-        /// Time at which the client gets an answer even if nothing changes; nil if it waits for its
+        /// Time at which the client gets an answer if nothing changes; nil if it waits for its
         /// resolution.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
@@ -67,13 +67,13 @@ package final class SnapshotWaiters {
     private let clocks: Clocks
     private var table: FairTable<Waiting>
 
-    /// The waiting clients in order of arrival; clients that were answered are removed lazily.
+    /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that the current check of the cache has not reached; empty if none is in progress.
+    /// Clients that the current check of the cache has not reached; empty between checks.
     private var unchecked: ArraySlice<Waiting> = []
 
-    /// True if the cache must be checked again after the current check.
+    /// True if another check of the cache must follow the current one.
     private var checksAgain = false
 
     /// Start of the loading; nil if no snapshot is being loaded.
@@ -87,7 +87,7 @@ package final class SnapshotWaiters {
     /// Minimum interval between two checks, so that many deadlines share one.
     static let grain: Duration = .milliseconds(20)
 
-    /// Maximum number of clients that are checked in one turn of the service loop.
+    /// Maximum number of clients checked in one turn of the service loop.
     static let checkedTogether = 64
 
     init(
@@ -100,17 +100,15 @@ package final class SnapshotWaiters {
         table = FairTable(limits)
     }
 
-    /// Number of waiting clients.
     var count: Int { table.count }
 
     var isLoading: Bool { began != nil }
 
-    /// True if failures are cached: not while the first clients may still wait for the snapshot.
+    /// False while the first clients may still wait for the snapshot.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
 
-    /// Marks the start of the loading.
     package func begin() { began = clocks.now() }
 
     /// Marks the end of the loading, successful or not, and answers the waiting clients.
@@ -122,8 +120,8 @@ package final class SnapshotWaiters {
     /// Adds a client; returns nil if the client was refused, after calling `completion`.
     ///
     /// - Parameters:
-    ///   - client: the client that the query counts against; nil for the daemon itself.
-    ///   - firstBegan: start of the first query for this name.
+    /// - client: the client that the query counts against; nil for the daemon itself.
+    /// - firstBegan: start of the first query for this name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -158,7 +156,7 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Takes the result of resolving for a client; ignored if the client has been answered.
+    /// Takes the result of resolving for a client; ignored if the client has its answer.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {
@@ -172,7 +170,6 @@ package final class SnapshotWaiters {
 
     // MARK: - Checking the cache
 
-    /// Starts a check of the cache for all clients.
     private func check() {
         guard unchecked.isEmpty else {
             checksAgain = true
@@ -201,7 +198,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client if the cache now has its answer, or if nothing is left to wait for.
+    /// Answers a client if the cache now has its answer, or if there is nothing to wait for.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

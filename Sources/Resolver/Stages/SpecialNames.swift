@@ -8,7 +8,7 @@ internal import DNSWire
 package enum SpecialNames {
     // MARK: - Types
 
-    /// Returns the answer for types that do not ask for records of a name; nil for all other types.
+    /// Returns the answer for types that do not ask for records of a name; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
         switch question.type {
         case .any:
@@ -86,8 +86,8 @@ package enum SpecialNames {
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // Single labels are for hosts files and search lists; the root has no addresses for
-            // them.
+            // The root has no addresses for single labels, which hosts files and search lists
+            // resolve.
             return denial(question, zone: .root)
         }
         return nil
@@ -146,7 +146,7 @@ package enum SpecialNames {
         answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
-        // Two small records always fit into a message, so encoding cannot fail.
+        // Cannot fail: two small records fit into a message.
         (try? Resolution(
             question,
             rcode: rcode,
@@ -163,7 +163,7 @@ package enum SpecialNames {
     /// Names that do not exist in the global DNS.
     ///
     /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
-    /// `ipv4only.arpa` is not among them: it is used to detect the NAT64 of the network (RFC 8880).
+    /// `ipv4only.arpa` is forwarded, because it detects the NAT64 of the network (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),

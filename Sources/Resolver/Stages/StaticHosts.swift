@@ -34,7 +34,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Special names would otherwise get NXDOMAIN, and single labels go to the root.
+        // Special names would otherwise get NXDOMAIN, and single labels would go to the root.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil

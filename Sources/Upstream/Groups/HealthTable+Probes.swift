@@ -3,14 +3,13 @@ internal import DNSWire
 internal import Net
 
 extension ForwardedQuery {
-    /// Health probe `. IN NS`: every resolver knows the answer, and clients cannot choose it.
+    /// Health probe `. IN NS`, which every resolver can answer and clients cannot choose.
     static let probe = ForwardedQuery(
         question: Question(name: .root, type: .ns),
         dnssecOK: false,
         checkingDisabled: false
     )
 
-    /// True if this query is a health probe.
     var isProbe: Bool { question == Self.probe.question }
 }
 
@@ -18,9 +17,9 @@ extension HealthTable {
     /// Probes a suspected server.
     ///
     /// - Parameters:
-    ///   - began: the start of the unanswered attempt.
-    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
-    ///   - completion: called once with the result, possibly before `suspect` returns.
+    /// - began: the start of the unanswered attempt.
+    /// - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    /// - completion: called once with the result, possibly before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: Instant?,
@@ -56,7 +55,7 @@ extension HealthTable {
 
     /// Measures the round trip of a server.
     ///
-    /// The first of two queries opens a connection if there is none; only the second one is timed.
+    /// The first of two queries may have to open a connection, so only the second query is timed.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in
@@ -90,7 +89,7 @@ extension HealthTable {
                 if page.health.passedProbe(now: now) {
                     report(.recovered(name: server.name, url: server.label))
                 }
-                // The probe may have waited for a handshake; only a measurement is a round trip.
+                // The probe may have waited for a handshake, so its time is not a round trip.
                 let isSlow = now - began > page.health.patience
                 if isSlow, page.health.isUnmeasured(at: now) { measure(server) }
             }
@@ -101,17 +100,16 @@ extension HealthTable {
     }
 }
 
-/// One health probe of one server; over UDP it is repeated.
+/// One health probe of one server, repeated over UDP.
 @ServiceLoop
 private final class Probe {
-    /// Called once with the time of the first query, and with the failure if there was one.
+    /// Receives the time of the first query, and its failure if it failed.
     typealias Completion = @ServiceLoop (Instant, UpstreamError?) -> Void
 
     private let server: any Forwarding
     private let clocks: Clocks
     private let silentSince: Instant?
 
-    /// Nil after it was called.
     private var completion: Completion?
 
     private var began: Instant
@@ -154,7 +152,7 @@ private final class Probe {
             case .success: complete(nil)
             case .failure(.timedOut) where running > 0: break
             case .failure(.timedOut) where clocks.now() - end > UpstreamLimits.lateness:
-                // The reply may be unread: a busy daemon is not a failure of the server.
+                // The reply may be unread: the daemon was busy, and the server did not fail.
                 complete(.exhausted("the daemon was too busy to read the reply"))
             case .failure(let error): complete(error)
             }

@@ -7,7 +7,8 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
+    /// Queries are repeated only because a silent connection may be dead, not because of slow
+    /// answers.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -15,7 +16,7 @@ package final class HTTPSTransport: UpstreamTransport {
     private let certificateFile: String?
     private let http: any HTTPTransport
 
-    /// Transport for probes, which must not wait behind slow client queries.
+    /// HTTP client for probes, which must not wait behind slow client queries.
     private let probes: any HTTPTransport
     private let shares: TransferShares
     private let clocks: Clocks
@@ -28,10 +29,10 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    ///   - http: the HTTP client for client queries, shared with other servers.
-    ///   - probes: the HTTP client for probes with its own connections, also shared; nil to use
+    /// - http: the HTTP client for client queries, shared with other servers.
+    /// - probes: the HTTP client for probes with its own connections, also shared; nil to use
     ///     `http`.
-    ///   - shares: the bound of client queries in flight, shared with other upstreams.
+    /// - shares: the limit of client queries in flight, shared with other upstreams.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -75,7 +76,7 @@ package final class HTTPSTransport: UpstreamTransport {
         request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
-        // Only a silent connection, not a slow name, justifies another connection.
+        // A silent connection justifies another connection; a slow name does not.
         request.wantsFreshConnection = earlier.map { (lastReceived ?? $0) <= $0 } ?? false
         request.wantsTimes = place != nil
         place?.update { $0.request = request.redacted }
@@ -98,7 +99,7 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request; repeats it once if its connection was lost.
+    /// Sends a request, and repeats it once if its connection was lost.
     private func send(
         _ request: HTTPRequest,
         over way: any HTTPTransport,
@@ -132,7 +133,7 @@ package final class HTTPSTransport: UpstreamTransport {
 
     private static let headers = ["Content-Type: \(mediaType)", "Accept: \(mediaType)"]
 
-    /// Media type of a DNS message (RFC 8484 §6).
+    /// RFC 8484 §6.
     private static let mediaType = "application/dns-message"
 }
 
@@ -158,10 +159,10 @@ extension HTTPSTransport {
         return answer
     }
 
-    /// Returns true if the content type is that of a DNS message, ignoring case and parameters.
+    /// True for the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Fast path for the usual spelling: parsing the text costs as much as parsing the message.
+        // Fast path: parsing this text costs as much as parsing the message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }
@@ -176,7 +177,6 @@ extension HTTPSTransport {
 }
 
 extension UpstreamReply {
-    /// Reduces the TTL of each record by `age` seconds.
     fileprivate mutating func grow(olderBy age: UInt32) {
         switch self {
         case .plain(var reply):
@@ -190,7 +190,6 @@ extension UpstreamReply {
 }
 
 extension Message {
-    /// Reduces the TTL of each record by `age` seconds.
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record

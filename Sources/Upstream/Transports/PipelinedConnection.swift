@@ -4,15 +4,13 @@ internal import Net
 
 /// Pipelined connection with replies in any order (RFC 7766 §6.2.1.1).
 ///
-/// Queries may be queued before the connection is established. The connection ends when it is idle,
-/// when the server closes it or on an error. It is then not reused: ``StreamExchanger`` creates a new
-/// one.
+/// Queries can be queued before the connection is established.  The connection ends when it is
+/// idle, when the server closes it, or on an error.  Then ``StreamExchanger`` creates a new one.
 @ServiceLoop
 final class PipelinedConnection {
     typealias Opening =
         @ServiceLoop (Instant) async throws(UpstreamError) -> any OctetStream
 
-    /// Query that waits for its reply.
     @ServiceLoop
     private final class Pending {
         let waiter = Waiter()
@@ -26,13 +24,12 @@ final class PipelinedConnection {
 
     let begun: Instant
 
-    /// True once the connection was established.
+    /// True after the connection was established.
     private(set) var wasOpen = false
 
-    /// Time of the last received data.
     private(set) var lastReceived: Instant?
 
-    /// Reason for which the connection ended; nil while it is in use.
+    /// Reason for the end of the connection; nil while it is in use.
     private(set) var end: UpstreamError?
 
     /// Messages that match no query.
@@ -41,7 +38,6 @@ final class PipelinedConnection {
     private let clocks: Clocks
     private var stream: (any OctetStream)?
 
-    /// Waiting queries by ID.
     private var pending: [UInt16: Pending] = [:]
 
     /// IDs of abandoned queries that may still be answered.
@@ -56,7 +52,6 @@ final class PipelinedConnection {
 
     private var idle = UpstreamLimits.idle
 
-    /// True if no more queries are accepted.
     private var isRetired = false
 
     private var random = SystemRandomNumberGenerator()
@@ -67,7 +62,7 @@ final class PipelinedConnection {
         ServiceLoop.task { await self.run(open) }
     }
 
-    /// True if another query may be sent.
+    /// True if another query can be sent.
     ///
     /// A full connection is replaced, so that client queries cannot block a probe.
     var isUsable: Bool {
@@ -97,9 +92,8 @@ final class PipelinedConnection {
         switch outcome {
         case .ready:
             guard var reply = entry.reply else { throw end ?? .timedOut }
-            // The cancellation signal retains the entry until the whole resolution ends. The
-            // resolution may continue after this query, to query the target of a CNAME. Therefore
-            // the entry releases the reply now.
+            // The cancellation signal retains the entry until the whole resolution ends, which may
+            // query CNAME targets after this query.  Therefore the entry releases the reply now.
             entry.reply = nil
             reply[0] = query[0]
             reply[1] = query[1]
@@ -221,7 +215,6 @@ extension PipelinedConnection {
         if isRetired, pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
-    /// Passes a reply to the waiting query.
     private func take(_ reply: [UInt8]) {
         guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
@@ -233,7 +226,8 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message; only the server can have sent it, so a few end the connection.
+    /// Counts an unmatched message; a few end the connection, because the server must have sent
+    /// them.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

@@ -16,7 +16,6 @@ package final class PlainTransport: UpstreamTransport {
     private let stream: StreamExchanger
     private var random = RandomPool()
 
-    /// Creates a transport to `address`.
     package init(
         to address: SocketAddress,
         validates: Bool = false,

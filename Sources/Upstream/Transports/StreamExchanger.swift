@@ -4,8 +4,8 @@ internal import Net
 
 /// Exchanges with one server over two persistent connections: client queries and probes.
 ///
-/// A server that answers in order would delay a probe behind slow client queries on a shared
-/// connection, and a healthy server would seem down.
+/// On a shared connection, a server that answers in order would delay a probe behind slow queries
+/// and seem down.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
@@ -37,11 +37,11 @@ final class StreamExchanger {
         }
     }
 
-    /// Sends a query; repeats it once on a new connection if the first is lost before the reply.
+    /// Sends a query, and repeats it once on a new connection if the connection is lost.
     ///
     /// - Parameters:
-    ///   - since: a connection without received data since then is not used.
-    ///   - completion: the completion handler; receives a complete matching reply of any RCODE.
+    /// - since: a connection without received data since then is not used.
+    /// - completion: the completion handler; receives a complete matching reply of any RCODE.
     func ask(
         _ exchange: UpstreamExchange,
         since: Instant?,
@@ -76,7 +76,7 @@ final class StreamExchanger {
                 deadline: deadline
             )
         } catch {
-            // A connection that was never established is not lost, except by a network change.
+            // Without a network change, a connection that was never established is not lost.
             let wasLost = connection.wasOpen || error == Self.dropped
             guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
                 throw error

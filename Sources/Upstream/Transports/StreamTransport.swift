@@ -7,13 +7,13 @@ package final class StreamTransport: UpstreamTransport {
     package let isProtected: Bool
     package let validates: Bool
 
-    /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
+    /// Queries are repeated only because a silent connection may be dead, not because of slow
+    /// answers.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let exchanger: StreamExchanger
     private var random = SystemRandomNumberGenerator()
 
-    /// Creates an unprotected transport over TCP.
     package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
         self.validates = validates
         isProtected = false
@@ -22,8 +22,7 @@ package final class StreamTransport: UpstreamTransport {
         }
     }
 
-    /// Creates a transport over TLS in the strict profile (RFC 8310 §5): `tlsName` must be
-    /// authenticated.
+    /// Creates a transport over TLS, which authenticates `tlsName` (strict profile, RFC 8310 §5).
     package init(
         to server: SocketAddress,
         tlsName: String,

@@ -2,13 +2,12 @@
 internal import DNSWire
 internal import Net
 
-/// UDP exchanges with one server over a few shared sockets.
+/// UDP exchanges with one server over a few shared sockets; see "Decisions" of the module.
 ///
-/// The kernel chooses a random port for each socket and drops messages from other addresses (RFC
-/// 5452 §9.2). The page of the module explains the sharing.
+/// The kernel chooses a random port for each socket and drops messages from other addresses
+/// (RFC 5452 §9.2).
 @ServiceLoop
 final class UDPExchanger {
-    /// Result of a query.
     enum Outcome {
         case reply(UpstreamReply)
 
@@ -73,7 +72,6 @@ final class UDPExchanger {
         for index in slots.indices { slots[index] = nil }
     }
 
-    /// Returns the socket for the next query.
     private func openSlot() throws(SocketError) -> UDPSocketSlot {
         let index = Int.random(in: slots.indices, using: &random)
         let now = clocks.now()
@@ -98,7 +96,6 @@ final class UDPExchanger {
 /// UDP socket with its outstanding queries; closed when there are none.
 @ServiceLoop
 private final class UDPSocketSlot: DatagramReceiving {
-    /// Outstanding query.
     private struct Waiting {
         let exchange: UpstreamExchange
         let deadline: Instant
@@ -112,7 +109,6 @@ private final class UDPSocketSlot: DatagramReceiving {
     private var socket: DatagramSocket?
     private weak var exchanger: UDPExchanger?
 
-    /// Outstanding queries by ID.
     private var waiting: [UInt16: Waiting] = [:]
 
     /// IDs of ended queries: a late or duplicated reply does not count as forged.
@@ -122,7 +118,7 @@ private final class UDPSocketSlot: DatagramReceiving {
 
     private var foreignReplies = 0
 
-    /// Number of queries that may still be sent.
+    /// Number of queries that can still be sent.
     private var left = UpstreamLimits.queriesPerSlot
 
     init(
@@ -143,8 +139,7 @@ private final class UDPSocketSlot: DatagramReceiving {
     /// Returns true if a query of this socket has or had this ID.
     func hasUsed(_ id: UInt16) -> Bool { waiting[id] != nil || ended.contains(id) }
 
-    /// Earliest deadline of the outstanding queries; without any, the end of the period in which the
-    /// socket accepts queries.
+    /// Earliest deadline of the outstanding queries, or the end of the socket's period without any.
     var deadline: Instant {
         waiting.values.lazy.map(\.deadline).min() ?? opened + UpstreamLimits.socketLifetime
     }
@@ -152,7 +147,7 @@ private final class UDPSocketSlot: DatagramReceiving {
     /// Sends a query.
     ///
     /// - Returns: the number of the query, for ``cancel(_:_:)``.
-    /// - Throws: the kernel's error, which may concern an earlier query. All outstanding queries
+    /// - Throws: the kernel's error, which may concern an earlier query.  All outstanding queries
     ///   then fail.
     func send(
         _ exchange: UpstreamExchange,
@@ -198,8 +193,7 @@ private final class UDPSocketSlot: DatagramReceiving {
         asked.completion(outcome)
     }
 
-    /// Counts an unmatched message; closes the socket after several, because a forger may know its
-    /// port.
+    /// Counts an unmatched message; closes the socket after several: a forger may know its port.
     private func noteForeign() {
         exchanger?.foreignReplies += 1
         foreignReplies += 1
@@ -237,9 +231,8 @@ private final class UDPSocketSlot: DatagramReceiving {
 
     /// Closes the socket if no query is outstanding and no further one is expected.
     ///
-    /// A socket that has served several queries at once stays open for further ones until
-    /// ``expire(_:)``, because a new socket costs as much as a query. So a single query still has
-    /// its own port.
+    /// A socket that has served several queries stays open until ``expire(_:)``, because a new
+    /// socket costs as much as a query.  A single query thus has its own port.
     private func closeIfIdle() {
         guard waiting.isEmpty else { return }
         if left > UpstreamLimits.queriesPerSlot - UpstreamLimits.queriesOfBusySlot || left == 0 {

@@ -4,8 +4,7 @@ package import Net
 
 /// Transport to one server: sends a query and returns the matching reply.
 ///
-/// It checks that a message belongs to the query, by ID and question. ``Forwarder`` checks the
-/// content of the message.
+/// It matches messages to queries by ID and question.  ``Forwarder`` checks the content.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
@@ -17,7 +16,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// See ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query as ``Forwarding/ask(_:repeating:deadline:_:_:)``, but returns a reply of any
+    /// Sends a query as ``Forwarding/ask(_:repeating:deadline:_:_:)``; the reply may have any
     /// RCODE.
     func carry(
         _ query: ForwardedQuery,

@@ -149,7 +149,7 @@ final class WireTransport: UpstreamTransport {
     }
 }
 
-/// SplitMix64.
+/// SplitMix64 generator.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
