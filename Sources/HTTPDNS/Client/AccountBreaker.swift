@@ -2,13 +2,13 @@
 
 /// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
 ///
-/// Further attempts may count against a refused account. Therefore all calls are blocked for five
-/// minutes; then one health probe decides.
+/// The vendor may count further attempts against a refused account. Therefore all calls are blocked
+/// for five minutes; then one health probe decides.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
 
-        /// A probe may start at `until`, or is in flight.
+        /// The vendor refused the account; a probe may start at `until`, or is in flight.
         case byVendor(VendorError, until: Instant)
     }
 
@@ -20,10 +20,9 @@ struct AccountBreaker: Sendable, Hashable {
 
     var isPausedByOperator = false
 
-    /// Kept until the vendor accepts the account.
+    /// Refusal of the vendor; nil after the vendor accepts the account.
     private(set) var denial: Denial?
 
-    /// Returns the reason that blocks a call now, if any.
     func refusal(now: Instant) -> Refusal? {
         if isPausedByOperator { return .byOperator }
         guard let denial, denial.hasTrial || now < denial.until else { return nil }

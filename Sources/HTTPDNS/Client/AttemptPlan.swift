@@ -3,8 +3,8 @@ package import Net
 
 /// Retry and hedging plan of one vendor call: a state machine.
 ///
-/// Each server is queried once, and again on a new connection if a reused connection timed out or
-/// ended.
+/// Each server is queried once. If a reused connection timed out or ended, the server is queried
+/// again on a new connection.
 package struct AttemptPlan: Sendable, Hashable {
     /// Next action of the caller.
     package enum Move: Sendable, Hashable {
@@ -15,7 +15,6 @@ package struct AttemptPlan: Sendable, Hashable {
         case end
     }
 
-    /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
         case server
 
@@ -24,7 +23,7 @@ package struct AttemptPlan: Sendable, Hashable {
 
         case account
 
-        /// Local error; no other server helps.
+        /// The error is local; no other server helps.
         case ours
     }
 
@@ -44,10 +43,9 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package private(set) var deadline: Instant
 
-    /// True after the first answer or the failure.
+    /// True after the first answer or the failure of the call.
     package private(set) var isOver = false
 
-    /// Creates a plan that has not started.
     package init(
         order: [SocketAddress],
         timeout: Duration,
@@ -60,10 +58,8 @@ package struct AttemptPlan: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// True without a try in flight.
     package var isIdle: Bool { running.isEmpty }
 
-    /// True if every server was queried.
     package var isExhausted: Bool { untried.isEmpty }
 
     /// Time of the next ``tick(now:)``.
@@ -82,7 +78,6 @@ extension AttemptPlan {
         askNext(now)
     }
 
-    /// Starts a hedged request if it is due.
     package mutating func tick(now: Instant) -> Move? {
         guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
@@ -100,7 +95,6 @@ extension AttemptPlan {
         return !isOver
     }
 
-    /// Records a failed try.
     package mutating func failed(
         _ number: Int,
         _ fault: Fault,
@@ -119,7 +113,6 @@ extension AttemptPlan {
         }
     }
 
-    /// Abandons the call.
     package mutating func abandon() {
         isOver = true
     }
@@ -128,7 +121,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server, or ends a call without tries.
+    /// Queries the next server; ends a call without tries.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

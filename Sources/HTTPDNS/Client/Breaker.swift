@@ -2,8 +2,8 @@
 
 /// Circuit breaker of one server, opened by a 429 for `Retry-After` or 1 s, doubled up to 60 s.
 ///
-/// Then one attempt is admitted: an answer closes the breaker, a 429 opens it again. Attempts from
-/// before the opening do neither.
+/// Then one attempt is admitted: an answer closes the breaker, and a 429 opens it again. Attempts
+/// that started before the opening do neither.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -19,7 +19,7 @@ struct Breaker: Sendable, Hashable {
 
     private(set) var pause: Pause?
 
-    /// Possibly in the past; nil for a closed breaker.
+    /// End of the pause, possibly in the past; nil for a closed breaker.
     var openUntil: Instant? { pause?.until }
 
     func admits(at now: Instant) -> Bool {
@@ -52,7 +52,7 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // Started before the opening: only a longer `Retry-After` counts.
+            // For an attempt from before the opening, only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }

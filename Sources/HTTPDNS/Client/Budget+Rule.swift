@@ -10,7 +10,7 @@ extension Budget {
         case warn
     }
 
-    /// Configured budget; a limit that is nil does not apply.
+    /// Configured budget; nil means no limit.
     package struct Rule: Sendable, Hashable {
         /// Requests a day, at least 1.
         package var callsPerDay: UInt64?
@@ -38,7 +38,6 @@ extension Budget {
 }
 
 extension Budget.Rule: CustomStringConvertible {
-    /// The limits, for example `daily budget of 1000 calls`.
     package var description: String {
         var limits: [String] = []
         if let callsPerDay { limits.append("daily budget of \(callsPerDay) calls") }

@@ -4,13 +4,12 @@ package import Net
 
 /// Budget of a vendor: limits of requests and billed units per UTC day and month.
 ///
-/// The most that a request can cost is charged before the request is sent. The difference is
-/// refunded after the reply. The counts are in a ``UsageStore`` that outlives the process. A block
-/// is added to them in advance, and requests are paid from this reservation. After a crash, the
-/// counts are therefore too high by at most one block, and never too low.
+/// Before a request is sent, the budget charges the maximum cost. After the reply, it refunds the
+/// difference. The counts are in a ``UsageStore``, which outlives the process. Requests are paid
+/// from a block that is added to the stored counts in advance. After a crash, the counts are
+/// therefore too high by at most one block, and never too low.
 ///
-/// If a vendor has several clients, the budget has a limit per client (``FairShare``). The first
-/// client may spend three quarters of the budget, and the next client three quarters of the rest.
+/// If a vendor has several clients, each client has a limit (``FairShare``).
 @ServiceLoop
 package struct Budget {
     /// Charge of a request that was sent.
@@ -20,7 +19,7 @@ package struct Budget {
         fileprivate let client: ClientNetwork?
     }
 
-    /// Configured budget; nil for no limit.
+    /// Configured budget; nil means no limit.
     package let rule: Rule?
 
     private var store: any UsageStore
@@ -28,34 +27,33 @@ package struct Budget {
     /// Key of the counts in `store`.
     private let vendor: String
 
-    /// Cost of the cheapest request.
     private let cheapest: UsageAmount
 
-    /// Day of the amounts below.
+    /// UTC day of the amounts below.
     private var day: Int64 = .min
 
-    /// Number of restarts of the amounts below: a charge of an earlier period is not refunded.
+    /// Number of restarts of the amounts below; a charge of an earlier period is not refunded.
     private var period: UInt64 = 0
 
-    /// Part of the stored counts that is not spent yet.
+    /// Unspent part of the stored counts.
     private var reserved = UsageAmount.none
 
-    /// Stored counts at the latest access, with the reservation; nil if they are damaged.
+    /// Stored counts at the latest access, including the reservation; nil if they are damaged.
     private var record: UsageRecord?
 
-    /// Time of the latest access that only read the counts; they are read once a second at most.
+    /// Time of the latest read-only access; such accesses are at least one second apart.
     private var checkedAt: Int64 = .min
 
-    /// Use of each client on that day.
+    /// Use of each client on `day`.
     private var spentByClient = ClientUsage()
 
     /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
 
-    /// Day of the report about the exhausted budget.
+    /// Day on which the exhausted budget was last reported.
     private var toldOf: Int64?
 
-    /// Day of the report about a client's limit.
+    /// Day on which a client at its limit was last reported.
     private var toldOfShare: Int64?
 
     /// True after ``release(wallSeconds:)``: refunds then go to the store.
@@ -64,10 +62,9 @@ package struct Budget {
     /// Reason why the stored counts are unknown or not shared; nil if there is none.
     package var problem: String? { store.problem }
 
-    /// Number of clients with a count.
     var clientCount: Int { spentByClient.count }
 
-    /// Creates the budget of `vendor`, whose cheapest request costs `cheapest` units.
+    /// Creates a budget; the cheapest request of `vendor` costs `cheapest` units.
     package nonisolated init(
         _ rule: Rule?,
         vendor: String,
@@ -117,13 +114,13 @@ extension Budget {
         return record
     }
 
-    /// Returns true if the budget does not suffice for the cheapest request.
+    /// Returns true if the budget cannot pay the cheapest request.
     package mutating func isExhausted(wallSeconds: Int64) -> Bool {
         guard rule != nil else { return false }
         begin(UsageRecord.day(wallSeconds))
         if reserved.covers(cheapest) { return false }
         if isShort, checkedAt != wallSeconds {
-            // Another process may have returned its reservation, or an operator reset the counts.
+            // Another process may return its reservation, or an operator may reset the counts.
             access { _ in false }
             checkedAt = wallSeconds
         }
@@ -148,7 +145,7 @@ extension Budget {
         return !admits(own.calls, free.calls) || !admits(own.units, free.units)
     }
 
-    /// True if the latest known counts do not leave enough for the cheapest request.
+    /// True if the latest known counts cannot pay the cheapest request.
     private var isShort: Bool {
         guard let record else { return true }
         return !left(record).covers(cheapest.less(reserved))
@@ -181,8 +178,8 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; nil is the daemon itself, which has no
-    /// per-client limit.
+    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no client
+    /// limit.
     ///
     /// - Returns: nil if the request must not be sent.
     package mutating func spend(
@@ -209,8 +206,8 @@ extension Budget {
 
     /// Refunds the difference between the charge and the real cost of a request.
     ///
-    /// - Parameter actual: the upper bound, if the real cost is unknown; zero if it was not sent, or
-    ///   if the vendor refused it.
+    /// - Parameter actual: the real cost, or its upper bound; zero for a request that was not sent
+    ///   or that the vendor refused.
     package mutating func settle(
         _ receipt: Receipt,
         actual: UsageAmount,
@@ -230,7 +227,7 @@ extension Budget {
         exceeded += 1
     }
 
-    /// Returns the reservation to the store, when the client stops.
+    /// Returns the reservation to the store when the client stops.
     package mutating func release(wallSeconds: Int64) {
         begin(UsageRecord.day(wallSeconds))
         isReleased = true
@@ -248,14 +245,14 @@ extension Budget {
         access { _ in false }
     }
 
-    /// Returns true once a day for an exhausted budget, which the caller then reports.
+    /// Returns true once a day if the budget is exhausted; the caller then logs it.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         guard isExhausted(wallSeconds: wallSeconds), toldOf != day else { return false }
         toldOf = day
         return true
     }
 
-    /// Returns true once a day; the caller then reports a client at its limit.
+    /// Returns true once a day; the caller then logs a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -270,7 +267,7 @@ extension Budget {
     /// Drops the reservation and the counts of a former day.
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
-        // A reservation from a later day stays counted there: the clock was set back.
+        // If the clock was set back, a reservation of a later day stays counted on that day.
         day = today
         clear()
         access { _ in false }
@@ -310,7 +307,6 @@ extension Budget {
         reserved = reserved.less(surplus)
     }
 
-    /// Changes the stored counts.
     private mutating func access(_ change: (inout UsageRecord) -> Bool) {
         record = store.update(vendor, today: day, change)
     }

@@ -5,7 +5,7 @@ package import DNSWire
 ///
 /// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
 /// replaces the one with the lowest count and inherits the count. A count is too high by at most
-/// `excess`. A table of n names has every name with more than 1/n of all requests.
+/// `excess`. A table of n names contains every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
     /// Name with its route.
     package struct Charge: Sendable, Hashable {
@@ -18,11 +18,10 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Cost of one name.
     package struct Entry: Sendable, Hashable {
         package let name: Name
 
-        /// Latest route.
+        /// Latest route of the name.
         package let route: String
 
         /// Upper bound of the requests.
@@ -37,20 +36,20 @@ package struct CostTable: Sendable {
 
     private let limit: Int
 
-    /// Indexes in the arrays.
+    /// Index of each name in the arrays.
     private var places: [Name: Int] = [:]
 
-    /// Charges, counts, inherited counts and units at equal indexes; at most `limit` of each.
+    /// Charges, counts, inherited counts and units at equal indexes; each has at most `limit`
+    /// elements.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Known lowest count, and the latest index with it.
+    /// Known lowest count, and the latest index with this count.
     private var lowest: UInt64 = 0
     private var hand = -1
 
-    /// Creates a table for at most `limit` names.
     package init(limit: Int = ClientLimits.countedNames) {
         precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit
@@ -79,7 +78,7 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count; scans if no name has the known one.
+    /// Returns the index of a name with the lowest count; scans if no name has the known count.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {
@@ -101,7 +100,6 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Removes all names.
     package mutating func removeAll() {
         self = CostTable(limit: limit)
     }

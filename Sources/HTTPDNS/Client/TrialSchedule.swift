@@ -42,7 +42,6 @@ extension TrialSchedule {
         if failuresInRow < burst { next = nil }
     }
 
-    /// Permits the next probe immediately.
     mutating func reset() {
         self = TrialSchedule(burst: burst)
     }

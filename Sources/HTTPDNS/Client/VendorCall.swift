@@ -12,7 +12,7 @@ final class PendingLookup {
 
     var wasMerged = false
 
-    /// Nil once taken.
+    /// Completion handler; nil once taken.
     private var completion: VendorClient.Completion?
 
     init(
@@ -42,15 +42,15 @@ final class PendingName {
     /// Families of the first look-up.
     let wanted: Families
 
-    /// Route that pays for the call.
+    /// Route to which the call is charged.
     let route: String
 
     var trace: Trace?
 
-    /// The last one removes the name.
+    /// Pending look-ups; when the last one ends, the name is removed.
     var lookUps: [PendingLookup] = []
 
-    /// Nil while the name is queued.
+    /// Call of the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -80,14 +80,13 @@ final class VendorCall {
 
     let lookup: VendorQuery
 
-    /// One charge for each name.
     let charges: [CostTable.Charge]
 
     var trace: Trace?
 
     var names: [PendingName]
 
-    /// Client whose limits apply; nil for the daemon itself.
+    /// Client with the limits of the call; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -98,7 +97,6 @@ final class VendorCall {
 
     let isTrial: Bool
 
-    /// True if this call tests the account.
     let isAccountTrial: Bool
 
     var start: Instant
@@ -106,10 +104,10 @@ final class VendorCall {
     /// Time of the suspicion if no reply arrived since `start`.
     var suspectAt: Instant?
 
-    /// Restarts; earlier results are ignored.
+    /// Number of restarts; results of earlier rounds are ignored.
     var round = 0
 
-    /// Next hedged request, suspicion or deadline.
+    /// Time of the next hedged request, suspicion or deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -163,7 +161,6 @@ extension VendorCall: Hashable {
     nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Counters and latency of one server.
 @ServiceLoop
 final class ServerRecord {
     var statistics: ServerStatistics

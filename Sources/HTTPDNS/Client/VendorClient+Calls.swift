@@ -16,7 +16,6 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("no server although a call was permitted")
         }
-        // The probe runs in parallel.
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         callsBegun += 1
@@ -144,7 +143,6 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Cancels the tries of an ended call.
     func giveUp(_ call: VendorCall) {
         for running in call.running.values { running.request.cancel() }
     }

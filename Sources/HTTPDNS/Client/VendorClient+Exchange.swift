@@ -10,19 +10,19 @@ protocol VendorRequest: Sendable {
 
     var server: SocketAddress { get }
 
-    /// Empty for a free request.
+    /// Names to charge; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
     /// Names and families of a look-up; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// Client whose limits of budget and rate the request uses; nil for the daemon itself.
+    /// Client with the limits of budget and rate; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for requests that ignore the rate: health probes and refreshes.
+    /// False for health probes and refreshes, which ignore the rate limit.
     var isPaced: Bool { get }
 
-    /// Request with a signature of `wallSeconds`.
+    /// Returns the request, signed for the time `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
@@ -72,11 +72,11 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-/// Parsed value with its reply, or the error.
 typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
 
-/// One request to a vendor, with up to three retries that correct the certificate name, the form of
-/// the request, or the time of the signature.
+/// One request to a vendor, with up to three retries.
+///
+/// A retry corrects the certificate name, the form of the request, or the time of the signature.
 @ServiceLoop
 final class Exchange<Question: VendorRequest>: Cancellable {
     typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
@@ -91,7 +91,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     /// API variant of the next request.
     private var vendor: any Vendor
 
-    /// Clock offset in seconds, and true after a correction.
+    /// Clock offset in seconds; the flag is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
@@ -126,7 +126,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     func begin() { send() }
 
-    /// Cancels the request; the completion handler is called immediately.
+    /// Cancels the request; calls the completion handler immediately.
     func cancel() { request?.cancel() }
 
     private func send() {
@@ -191,13 +191,13 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         end(result)
     }
 
-    /// Clock offset for a retry, if one may help.
+    /// Returns the clock offset for a retry, if a retry may help.
     private func betterOffset(
         _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // The offset is still needed.
+        // The retest failed, so the vendor still needs the offset.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
@@ -225,7 +225,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Clock offset, if time may be the cause of the refusal.
+    /// Returns the clock offset, if time may be the cause of the refusal.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: VendorRequestResult<Value>,
@@ -251,7 +251,7 @@ extension VendorClient {
         }
     }
 
-    /// Charged request with the local time plus `offset`.
+    /// Returns a charged request, signed for the local time plus `offset`.
     fileprivate func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -269,13 +269,12 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // A second sending may be billed, too: it needs its own charge.
+            // The vendor may bill a second sending too, so it needs its own charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question))
         }
     }
 
-    /// Parses the reply and settles the cost.
     fileprivate func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,

@@ -26,7 +26,7 @@ extension VendorClient {
         gate.isPausedByOperator = true
     }
 
-    /// Permits calls again, also after a refusal of the account or a limit of the rate.
+    /// Permits calls again, even after a refusal of the account or a 429.
     package func resume() {
         gate.resume()
         pool.resume()
@@ -36,9 +36,10 @@ extension VendorClient {
 
     /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
-    /// The owner of the transport must drop its connections in the same iteration of the service
-    /// loop; the restarted calls send their requests in a later iteration. Returns the number of
-    /// these calls.
+    /// In the same iteration of the service loop, the owner of the transport must drop its
+    /// connections. The restarted calls send their requests in a later iteration.
+    ///
+    /// - Returns: the number of restarted calls.
     @discardableResult
     package func networkChanged() -> Int {
         let now = clocks.now()
@@ -58,7 +59,6 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Restarts a call in the next iteration of the loop.
     private func reissue(_ call: VendorCall, _ now: Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
@@ -73,7 +73,7 @@ extension VendorClient {
         }
     }
 
-    /// Cancels the tries of a call; they do not count.
+    /// Cancels the tries of a call without counting them.
     func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running.values
         call.running = [:]
@@ -93,7 +93,6 @@ extension VendorClient {
         refreshAlarm.set(schedule.due)
     }
 
-    /// Queries the start-up servers one after the other.
     func refreshAddresses() {
         let now = clocks.now()
         guard let source, let due = schedule.due, due <= now else { return }
@@ -227,15 +226,13 @@ extension VendorClient {
         return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
     }
 
-    /// Returns the most expensive names.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
-    /// Resets the counts of the day and the month, also if they are damaged.
+    /// Resets the counts of the day and the month, even if they are damaged.
     package func resetUsage() throws(UsageStoreError) {
         try budget.reset(wallSeconds: clocks.wallSeconds())
     }
 
-    /// Resets the cost counters of all names.
     package func forgetCosts() {
         costs.removeAll()
     }

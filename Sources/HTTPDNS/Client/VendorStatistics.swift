@@ -7,7 +7,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// True if TLS or the API detects forged replies.
     package var isProtected = true
 
-    /// Look-ups; each ends as one of `successes`, `empty`, `failures` or `cancelled`.
+    /// Look-ups; each is also counted in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     /// Look-ups with addresses.
@@ -21,7 +21,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Requests that were sent and not refused; not those cancelled while connecting.
+    /// Requests that were sent and not refused; requests cancelled while connecting do not count.
     package var billable: UInt64 = 0
 
     package var billableNames: UInt64 = 0
@@ -31,17 +31,14 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Units that the vendor bills for these requests.
     package var units = UnitRange.zero
 
-    /// Units that names in constant use would have cost with ``ClientLimits/advisedTTL`` as minimum
-    /// TTL.
+    /// Units that names in constant use would have cost with a minimum TTL of
+    /// ``ClientLimits/advisedTTL``.
     package var unitsAtAdvisedTTL = 0.0
 
-    /// `units` by route.
     package var unitsByRoute: [String: UnitRange] = [:]
 
-    /// Failed tries by kind.
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
 
-    /// Unusable or unreadable addresses.
     package var droppedAddresses: UInt64 = 0
 
     package var connectionsOpened: UInt64 = 0
@@ -59,22 +56,21 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var reissued: UInt64 = 0
 
-    /// Look-ups that joined one of the same families.
+    /// Look-ups that joined a look-up of the same families.
     package var merged: UInt64 = 0
 
-    /// Look-ups that joined one of the other family.
+    /// Look-ups that joined a look-up of the other family.
     package var paired: UInt64 = 0
 
-    /// Names in the call of another name.
+    /// Names that joined the call of another name.
     package var batched: UInt64 = 0
 
-    /// Corrected lead of the vendor's clock.
+    /// Applied correction: time by which the vendor's clock is ahead.
     package var clockSkew: Duration?
 
-    /// Lead of the vendor's clock above the limit, until an accepted request.
+    /// Rejected correction, above the limit; nil after an accepted request.
     package var refusedClockSkew: Duration?
 
-    /// Requests accepted after a correction.
     package var skewRepairs: UInt64 = 0
 
     package var budget: Budget.Rule?
@@ -85,13 +81,12 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Reason why `usage` is unknown or does not outlive the process; nil if there is none.
     package var usageProblem: String?
 
-    /// True if the budget does not suffice for a request.
+    /// True if the budget cannot pay a request.
     package var isBudgetSpent = false
 
-    /// Client address in the latest reply to a request without the parameters of a route.
+    /// Client address in the latest reply to a request without parameters of a route.
     package var clientAddress: IPAddress?
 
-    /// Rules of the units, and their price.
     package var price = PriceModel.unknown
 
     package var dayEndsIn = Duration.zero
@@ -99,7 +94,7 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Calls or requests above the budget.
     package var beyondBudget: UInt64 = 0
 
-    /// True with a scheduling service.
+    /// True if the vendor has a scheduling service.
     package var refreshesAddresses = false
 
     package var refreshes: UInt64 = 0
@@ -123,20 +118,19 @@ package struct VendorStatistics: Sendable, Hashable {
     package enum State: Sendable, Hashable {
         case open
 
-        /// Paused by the operator; not degraded.
+        /// The operator paused the vendor; this state is not degraded.
         case paused
 
-        /// A probe may start at that time.
+        /// The vendor refused the account; a probe may start at `until`.
         case refused(VendorError, until: Instant)
 
-        /// All servers returned 429 until that time.
+        /// All servers returned 429 and are not queried before `until`.
         case limited(until: Instant)
 
         case overBudget
     }
 }
 
-/// Counters and state of one server.
 package struct ServerStatistics: Sendable, Hashable {
     package let address: SocketAddress
 
@@ -146,12 +140,12 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failuresInRow: UInt64 = 0
 
-    /// Of any age.
+    /// Latest error, of any age.
     package var lastError: VendorError?
 
     package var lastErrorAt: Instant?
 
-    /// End of a pause.
+    /// End of the back-off after a 429.
     package var limitedUntil: Instant?
 
     package var medianLatency: Duration?

@@ -7,7 +7,6 @@ struct QueryTemplate: Sendable {
         case type = "{type}"
     }
 
-    /// Texts before the placeholders.
     private var parts: [(text: String, place: Place)] = []
 
     private var rest: String

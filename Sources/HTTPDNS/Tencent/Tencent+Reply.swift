@@ -13,7 +13,6 @@ extension Tencent {
     /// True for encryption without authentication.
     var isSealed: Bool { if case .sealed = access { true } else { false } }
 
-    /// Returns the body, decrypted, without trailing line ends.
     func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {
         let body = try reply.acceptedBody()[...].trimmingTrailingSpace()
         guard case .sealed(let cipher, _, _) = access, !body.isEmpty else { return body }

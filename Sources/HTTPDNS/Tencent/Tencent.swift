@@ -4,7 +4,7 @@ package import DNSWire
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
 /// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
-/// its SDKs. Both variants are accepted where these disagree.
+/// its SDKs. Where these disagree, both variants are accepted.
 package struct Tencent: Vendor {
     /// Protection and authentication of a request.
     enum Access: Sendable {
@@ -38,7 +38,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Toggles the expiry after a 401: it is undocumented which accounts need one.
+    /// Toggles the expiry after a 401: the pages do not say which accounts need one.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -65,13 +65,11 @@ extension Tencent {
 
     /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
-        /// Mainland China.
         case cn
 
         /// International edition (page 1130/44468).
         case international
 
-        /// Channels of the edition.
         package var channels: [Channel] {
             switch self {
             case .cn: Channel.allCases
@@ -89,7 +87,7 @@ extension Tencent {
             }
         }
 
-        /// Servers of a channel for `/conf`, as in the SDKs; the pages name none.
+        /// Servers of a channel for `/conf`; only the SDKs name them.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -164,10 +162,10 @@ extension Tencent {
 
 /// Error in the settings of a Tencent account.
 package enum TencentSetupError: Error, Hashable {
-    /// Not in 1…2³¹-1.
+    /// The number is not in 1…2³¹-1.
     case id
 
-    /// Empty, too long, or not printable ASCII.
+    /// The token is empty, too long, or not printable ASCII.
     case token
 
     case tlsName
@@ -176,7 +174,6 @@ package enum TencentSetupError: Error, Hashable {
 }
 
 extension TencentSetupError: CustomStringConvertible {
-    /// One line for the operator.
     package var description: String {
         switch self {
         case .id: "the id must be a whole number from 1 to 2147483647"

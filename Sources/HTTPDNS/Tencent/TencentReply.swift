@@ -11,11 +11,12 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// Pages, SDKs and the live service disagree on the optional parts. With TLS, all of these parts
-/// are optional. In an encrypted reply, every requested part is required (`TencentReply+Sealed`).
+/// Pages, SDKs and the live service disagree on the optional parts. With TLS, the parser accepts
+/// replies without them. In an encrypted reply, each requested part is required
+/// (`TencentReply+Sealed`).
 ///
-/// The text is split at the last `|`, then at the first `:` (names may contain `-`, and IPv6
-/// addresses `:`), then into families.
+/// The parser splits the text at the last `|`, then at the first `:` (names may contain `-`, and
+/// IPv6 addresses `:`), then into families.
 struct TencentReply {
     private let lookup: VendorQuery
 
@@ -29,8 +30,8 @@ struct TencentReply {
 
     /// Parses a whole body.
     ///
-    /// The first record of a name counts. The vendor omits names that are not registered: these
-    /// have empty answers.
+    /// The first record of a name counts. The vendor omits unregistered names; their answers are
+    /// empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -44,11 +45,11 @@ struct TencentReply {
         let answers = zip(lookup.names, found).map { name, answer in
             answer ?? none(for: name)
         }
-        // Only unreadable text has no answer.
+        // A reply of unreadable records only is an error.
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
-        // By the vendor's page, only the last record has the address.
+        // According to the vendor's page, only the last record has the address.
         let client = answers.lazy.compactMap(\.client).last
         return answers.map { answer in
             var answer = answer
@@ -69,7 +70,7 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Parses one line; the index is that of its name in the look-up.
+    /// Parses one line; returns the record with the index of its name in the look-up.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
@@ -134,7 +135,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // A lone "0": both families are empty. Addresses: the other family is unknown.
+                // A single "0" means that both families are empty. With addresses, the other family
+                // is unknown.
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -152,7 +154,7 @@ extension TencentReply {
 extension TencentReply {
     /// Parses the list and TTL of one family; nil for text without a valid address or TTL.
     ///
-    /// An invalid address is dropped, or invalidates the family in an encrypted reply.
+    /// An invalid address is dropped. In an encrypted reply, it invalidates the family.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
@@ -232,7 +234,6 @@ extension VendorAnswer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Slice without trailing spaces, tabs and line ends.
     func trimmingTrailingSpace() -> ArraySlice<UInt8> {
         var end = endIndex
         while end > startIndex {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Parts of a configured URL.
 struct HTTPURL: Sendable, Hashable {
     let origin: Origin
 
-    /// By default the port of the scheme.
+    /// Port; by default that of the scheme.
     let port: UInt16
 
     let path: String
 
-    /// Without the question mark.
+    /// Query without the question mark.
     let query: String
 
     /// Parses `http(s)://host[:port]/path?query`, without user name and fragment.

@@ -2,8 +2,8 @@
 
 /// JSON parser (RFC 8259) for hostile replies.
 ///
-/// Strict where parsers differ: no duplicate keys, invalid UTF-8, lone surrogates, leading zeros,
-/// or text after the value. The nesting depth is limited.
+/// The parser rejects inputs that parsers treat differently: duplicate keys, invalid UTF-8, lone
+/// surrogates, leading zeros, and text after the value. It limits the nesting depth.
 struct JSONReader {
     private let text: [UInt8]
 
@@ -23,7 +23,6 @@ struct JSONReader {
         let text: [UInt8]
     }
 
-    /// Parses a whole text.
     static func read(_ text: [UInt8]) throws(UnreadableReply) -> JSONValue {
         guard text.count <= VendorLimits.maximumJSON else {
             throw .tooLarge(octets: text.count)
@@ -62,7 +61,6 @@ extension JSONReader {
         }
     }
 
-    /// Appends a node from `start` to the current position.
     private mutating func note(_ kind: JSONDocument.Node.Kind, from start: Int) {
         nodes.append(
             JSONDocument.Node(kind: kind, range: start..<position, end: nodes.count + 1)
@@ -94,7 +92,7 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as member `count`; false for a duplicate key.
+    /// Records the latest string as key of member `count`; false for a duplicate key.
     ///
     /// For small objects, comparing costs less than hashing.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
@@ -112,7 +110,6 @@ extension JSONReader {
 
     private static let comparedKeys = 16
 
-    /// Nodes of the keys of `object` before `key`.
     private func earlierKeys(of object: Int, before key: Int) -> some Sequence<Int> {
         sequence(first: object + 1) { nodes[$0 + 1].end }.prefix { $0 < key }
     }
@@ -184,7 +181,7 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
-        /// Starts of the text that is not copied yet, and of the decoded string.
+        /// Start of the text that is not copied yet.
         var rest = start
         let decodedStart = decoded.count
         var isASCII = true
@@ -279,7 +276,6 @@ extension JSONReader {
         return true
     }
 
-    /// Skips digits; returns their number.
     private mutating func digits() -> Int {
         let start = position
         while let octet = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) {

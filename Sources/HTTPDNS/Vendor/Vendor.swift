@@ -2,14 +2,13 @@
 package import DNSWire
 package import Net
 
-/// Vendor API: a pure codec and a few facts.
+/// Vendor API: a pure codec and properties of the API.
 package protocol Vendor: Sendable {
-    /// Properties of the API.
     var facts: VendorFacts { get }
 
     /// Returns the HTTP request for one to `facts.maximumNames` names.
     ///
-    /// A vendor that does not pair families requests IPv4 for `.both`. `wallSeconds` is the
+    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the
     /// vendor's time since 1970.
     func request(
         for lookup: VendorQuery,
@@ -24,16 +23,16 @@ package protocol Vendor: Sendable {
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes, which clients cannot choose; an empty answer also counts.
+    /// Name for health probes; clients cannot choose it, and an empty answer counts as success.
     var trialName: Name { get }
 
     /// Returns the account with another documented form of the API that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
-    /// Rules by which the vendor bills requests, from its public pages.
+    /// Price rules from the vendor's public pages.
     var price: PriceModel { get }
 
-    /// Vendor's scheduling service, which returns server addresses; nil if there is none.
+    /// Codec of the scheduling service, which returns server addresses; nil if there is none.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -62,9 +61,8 @@ extension Name {
     }()
 }
 
-/// Properties of a vendor API.
 package struct VendorFacts: Sendable, Hashable {
-    /// For example `tencent`.
+    /// Kind of the vendor, for example `tencent`.
     package var kind: String
 
     package var maximumNames: Int
@@ -82,7 +80,7 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API detects a forged reply.
     package var isProtected: Bool
 
-    /// Octets of all names in one call, with commas.
+    /// Maximum octets of all names in one call, with commas.
     package var maximumNameOctets: Int
 
     package init(

@@ -2,18 +2,18 @@
 package import DNSWire
 package import Net
 
-/// Reason for no usable answer; without URLs, keys and tokens.
+/// Reason for a missing or unusable answer; never contains URLs, keys or tokens.
 package enum VendorError: Error, Hashable {
-    /// 401, 403 or an equivalent code.
+    /// Status 401 or 403, or an equivalent code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// Expired or too late signature; `vendorSeconds` is the vendor's time since 1970.
+    /// The signature has expired or is too late; `vendorSeconds` is the vendor's time since 1970.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
     /// Every server would reject this request.
     case refused(status: Int, code: VendorCode)
 
-    /// 429; `Retry-After` in seconds.
+    /// Status 429; `Retry-After` in seconds.
     case limited(retryAfter: Duration?)
 
     /// Another status, or a code for a failure of this server.
@@ -24,16 +24,16 @@ package enum VendorError: Error, Hashable {
 
     case unreadable(UnreadableReply)
 
-    /// Not encrypted with the configured key.
+    /// The reply is not encrypted with the configured key.
     case undecryptable
 
     /// The reply has a name that was not requested.
     case wrongName
 
-    /// No reply.
+    /// No reply arrived.
     case transport(HTTPError)
 
-    /// Not a host name; not sent.
+    /// The name is not a host name; no request was sent.
     case unusableName
 
     /// Local cryptographic failure.
@@ -61,19 +61,19 @@ package enum VendorError: Error, Hashable {
 package enum UnreadableReply: Error, Hashable {
     case tooLarge(octets: Int)
 
-    /// Encrypted body without hexadecimal text.
+    /// The encrypted body is not hexadecimal text.
     case notHexadecimal
 
-    /// No record with addresses or with "none".
+    /// No record has addresses or "none".
     case noRecord
 
-    /// Encrypted reply without a requested part.
+    /// An encrypted reply lacks a requested part.
     case incomplete
 
-    /// Not JSON, a duplicate key, too many values, or too deep nesting.
+    /// The text is not JSON, or has a duplicate key, too many values, or too deep nesting.
     case notJSON(at: Int)
 
-    /// Member that is missing or has the wrong type.
+    /// A member is missing or has the wrong type.
     case member(String)
 }
 
@@ -88,11 +88,10 @@ extension VendorError {
         /// Every server will refuse the account.
         case accountRefused
 
-        /// Local error, or rejected request.
+        /// The error is local, or the request was rejected.
         case notTheServer
     }
 
-    /// Cause of the error.
     package var verdict: Verdict {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
@@ -107,7 +106,7 @@ extension VendorError {
         }
     }
 
-    /// True if a corrected clock may help.
+    /// True if a retry with a corrected clock may help.
     ///
     /// A 401 or 403 may be about time, unless its code is about the account.
     package var mayBeClockSkew: Bool {
@@ -118,15 +117,15 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account; the addresses are then refreshed.
+    /// True if this server no longer serves the account; the client then refreshes the addresses.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if other clients are not refused.
+    /// True if the error concerns one client only.
     var isOfClient: Bool { self == .clientBudget || self == .clientPace }
 
-    /// True if a sent request may be charged.
+    /// True if the vendor may bill the request.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
@@ -136,7 +135,7 @@ extension VendorError {
         }
     }
 
-    /// Kinds with separate counters.
+    /// Error kind with its own counter.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case unauthorized
         case wrongTime = "wrong-time"
@@ -159,7 +158,6 @@ extension VendorError {
         case ours
     }
 
-    /// Kind of the counter.
     package var kind: Kind {
         switch self {
         case .unauthorized: .unauthorized
