@@ -4,10 +4,10 @@ package import Net
 
 /// Scheduling service `ss` (page 111585): returns the servers near the client.
 extension Alibaba: AddressScheduling {
-    /// Documented maximum time of use of a server list.
+    /// Documented maximum age of a server list.
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum time of use of a server list without TLS, which an attacker on the path can forge.
+    /// Maximum age of a server list without TLS, which an attacker on the path can forge.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {

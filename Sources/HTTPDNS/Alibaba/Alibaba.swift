@@ -85,7 +85,7 @@ package struct Alibaba: Vendor {
 // MARK: - Settings
 
 extension Alibaba {
-    /// API versions of the setting `api:`.
+    /// Values of the setting `api:`.
     package enum API: String, Sendable, Hashable, CaseIterable {
         /// HMAC-SHA256; the only version with encryption.
         case v2
@@ -94,7 +94,6 @@ extension Alibaba {
         case v1
     }
 
-    /// Values of the setting `encryption:`.
     package enum Encryption: String, Sendable, Hashable, CaseIterable {
         case none
 
@@ -104,7 +103,6 @@ extension Alibaba {
         /// AES-128-GCM, which authenticates: plain HTTP is safe.
         case gcm
 
-        /// Value of `m=` and of `mode`.
         var mode: Int64 {
             switch self {
             case .none: 0
@@ -178,7 +176,6 @@ extension Alibaba {
         return host
     }
 
-    /// Returns the custom parameters with `sdns-`, within the SDKs' limits.
     static func checked(
         _ parameters: [String: String]
     ) throws(AlibabaSetupError) -> [Parameter] {

@@ -109,7 +109,6 @@ extension AlibabaResolveCount {
         return String(decoding: octets, as: Unicode.UTF8.self)
     }
 
-    /// Returns a time as `2026-11-24T20:10:00Z` (ISO 8601, UTC).
     static func timestamp(_ wallSeconds: Int64) -> String {
         let day = UsageRecord.day(wallSeconds)
         let month = UsageRecord.month(of: day)

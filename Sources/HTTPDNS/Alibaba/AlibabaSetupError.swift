@@ -6,7 +6,6 @@ package enum AlibabaSetupError: Error, Hashable {
 
     case secret
 
-    /// The key is missing or not hexadecimal.
     case aesKey
 
     case encryptionOfV1

@@ -9,7 +9,6 @@ package import Net
 package struct Baidu: Vendor {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
-    /// Certificate name of the vendor's SDK.
     package static let defaultTLSName = "httpdns.baidubce.com"
 
     private let account: String

@@ -5,7 +5,6 @@
 /// The defaults are from the vendor's price page, read on the date of ``page``; they were not
 /// compared with an invoice. The option `price` of a vendor replaces them.
 package struct PriceModel: Sendable, Hashable {
-    /// Item that costs ``weight`` units.
     package enum Item: String, Sendable, Hashable {
         /// HTTP request, with any number of names.
         case request
@@ -19,7 +18,7 @@ package struct PriceModel: Sendable, Hashable {
 
     package var item: Item
 
-    /// Units of one item; 0 if the vendor is free.
+    /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
     /// True if the page states that an item without addresses is free.
@@ -53,7 +52,7 @@ package struct PriceModel: Sendable, Hashable {
     package struct Page: Sendable, Hashable {
         package var address: String
 
-        /// Day on which the page was read (ISO 8601).
+        /// ISO 8601 day on which the page was read.
         package var readOn: String
 
         package init(_ address: String, readOn: String) {
@@ -83,7 +82,6 @@ package struct PriceModel: Sendable, Hashable {
     /// Assumption for a vendor that does not publish its unit: one unit per request.
     package static let unknown = PriceModel(.request, isUnitKnown: false)
 
-    /// True if a second family in a request costs nothing.
     package var pairsForFree: Bool { item != .family || weight == 0 }
 
     /// Returns the price of `units` in a month that had `used` units before; nil if unknown.
@@ -99,7 +97,6 @@ package struct PriceModel: Sendable, Hashable {
     /// Other names or families of the request may have shared these units.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
-    /// Returns the price of the units of one month; nil if unknown.
     package func cost(ofMonth units: UInt64) -> Price? {
         guard let price else { return nil }
         let billed = units - min(units, freePerMonth)
@@ -163,7 +160,6 @@ extension Families {
 }
 
 extension VendorAnswer {
-    /// Returns the number of requested families for which the reply had addresses.
     fileprivate func hadAddresses(of families: Families) -> UInt64 {
         [families.includesV4 ? v4 : nil, families.includesV6 ? v6 : nil]
             .reduce(0) {

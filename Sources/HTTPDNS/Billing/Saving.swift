@@ -5,7 +5,6 @@ package enum Saving: Sendable, Hashable {
     /// Another protection of calls, with `weight` units for an item.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
-    /// Each family is requested only if a client wants it.
     case families
 
     /// Answers are cached for at least ``ClientLimits/advisedTTL``.

@@ -37,7 +37,6 @@ package struct UsageRecord: Sendable, Hashable {
         self.unitsThisMonth = unitsThisMonth
     }
 
-    /// Changes the day of the record; clears the counts of a past day and month.
     package mutating func move(to today: Int64) {
         if today > day, today != latestDay {
             (callsToday, unitsToday) = (0, 0)
@@ -56,7 +55,6 @@ package struct UsageRecord: Sendable, Hashable {
         unitsThisMonth += amount.units
     }
 
-    /// Removes use that was added on the record's day.
     package mutating func remove(_ amount: UsageAmount) {
         callsToday -= min(callsToday, amount.calls)
         unitsToday -= min(unitsToday, amount.units)

@@ -2,8 +2,8 @@
 
 /// Circuit breaker of an account, opened by the operator or by a refusal of the vendor.
 ///
-/// The vendor may count further attempts against a refused account. Therefore all calls are blocked
-/// for five minutes; then one health probe decides.
+/// After a refusal, all calls are blocked for five minutes, because the vendor may count further
+/// attempts against the account. Then one health probe decides.
 struct AccountBreaker: Sendable, Hashable {
     enum Refusal: Sendable, Hashable {
         case byOperator
@@ -48,7 +48,6 @@ extension AccountBreaker {
         return true
     }
 
-    /// Records a refusal in spite of a corrected clock.
     mutating func refused(_ error: VendorError, now: Instant) {
         denial = Denial(error: error, until: now + ClientLimits.refusalPause)
     }
@@ -57,7 +56,6 @@ extension AccountBreaker {
         denial = nil
     }
 
-    /// Records a probe without a result for the account.
     mutating func trialEnded() {
         denial?.hasTrial = false
     }

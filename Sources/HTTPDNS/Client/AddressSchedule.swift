@@ -3,10 +3,9 @@
 /// Schedule of requests for server addresses to a vendor's scheduling service.
 ///
 /// A request is due at start, at expiry, after a network change, and soon after all servers failed.
-/// One request is in flight at a time. After failures, the known addresses stay in use, and the
-/// back-off grows from one minute to one hour.
+/// After failures, the known addresses stay in use, and the back-off grows from one minute to one
+/// hour.
 package struct AddressSchedule: Sendable, Hashable {
-    /// Maximum time of use of addresses.
     private let lifetime: Duration
 
     private var next: Instant?
@@ -34,7 +33,6 @@ extension AddressSchedule {
         if next == nil { next = now }
     }
 
-    /// Stops the schedule; a result in flight is ignored.
     package mutating func stop() {
         next = nil
         current = nil
@@ -76,7 +74,6 @@ extension AddressSchedule {
         self.next = min(next, max(now, soonest))
     }
 
-    /// Makes a refresh due, because the new network may have nearer servers.
     package mutating func networkChanged(now: Instant) {
         guard next != nil else { return }
         current = nil

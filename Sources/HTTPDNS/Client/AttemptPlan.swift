@@ -6,7 +6,6 @@ package import Net
 /// Each server is queried once. If a reused connection timed out or ended, the server is queried
 /// again on a new connection.
 package struct AttemptPlan: Sendable, Hashable {
-    /// Next action of the caller.
     package enum Move: Sendable, Hashable {
         /// Query the server; the number identifies the result.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
@@ -43,7 +42,6 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package private(set) var deadline: Instant
 
-    /// True after the first answer or the failure of the call.
     package private(set) var isOver = false
 
     package init(
@@ -62,7 +60,6 @@ package struct AttemptPlan: Sendable, Hashable {
 
     package var isExhausted: Bool { untried.isEmpty }
 
-    /// Time of the next ``tick(now:)``.
     package var wake: Instant? {
         guard !isOver, !untried.isEmpty, let latest else { return nil }
         let next = latest + hedgeAfter
@@ -73,7 +70,6 @@ package struct AttemptPlan: Sendable, Hashable {
 // MARK: - Events
 
 extension AttemptPlan {
-    /// Returns the first query.
     package mutating func begin(now: Instant) -> Move? {
         askNext(now)
     }

@@ -8,13 +8,11 @@ package import DNSWire
 /// call carries the name. A call carries names of one client, because a slow or failing name
 /// affects the whole call.
 package struct BatchQueue: Sendable {
-    /// Name with its families and parameters; a call carries names with equal families and
-    /// parameters.
+    /// Name with its families and parameters, which are equal for all names of a call.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
 
-        /// Parameters of the name's route; nil for those of the vendor's settings.
         package let parameters: RouteParameters?
 
         package init(name: Name, families: Families, parameters: RouteParameters? = nil) {
@@ -24,9 +22,7 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Names of one call.
     package struct Batch: Sendable {
-        /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
 
         fileprivate(set) var questions: [Question] = []
@@ -40,7 +36,7 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
-    /// Sequence number of a question, and the clients whose queues contain the question.
+    /// Sequence number of a question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
@@ -50,7 +46,6 @@ package struct BatchQueue: Sendable {
         let families: Families
         let parameters: RouteParameters?
 
-        /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
     }
 
@@ -61,7 +56,6 @@ package struct BatchQueue: Sendable {
     /// An entry is obsolete unless `waiting` has the question with the same sequence number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
-    /// Keys of `lines` in the order of service.
     private var turns: [Line] = []
 
     /// Number of entries, including obsolete ones.

@@ -11,7 +11,6 @@ struct Breaker: Sendable, Hashable {
         /// Length of the next pause without `Retry-After`.
         var next: Duration
 
-        /// Highest attempt number when the breaker opened.
         var openedAfter: UInt64
 
         var trial: UInt64?

@@ -12,27 +12,23 @@ package import Net
 /// If a vendor has several clients, each client has a limit (``FairShare``).
 @ServiceLoop
 package struct Budget {
-    /// Charge of a request that was sent.
     package struct Receipt: Sendable {
         fileprivate let period: UInt64
         fileprivate let amount: UsageAmount
         fileprivate let client: ClientNetwork?
     }
 
-    /// Configured budget; nil means no limit.
     package let rule: Rule?
 
     private var store: any UsageStore
 
-    /// Key of the counts in `store`.
     private let vendor: String
 
     private let cheapest: UsageAmount
 
-    /// UTC day of the amounts below.
     private var day: Int64 = .min
 
-    /// Number of restarts of the amounts below; a charge of an earlier period is not refunded.
+    /// Number of restarts; a charge of an earlier period is not refunded.
     private var period: UInt64 = 0
 
     /// Unspent part of the stored counts.
@@ -44,7 +40,6 @@ package struct Budget {
     /// Time of the latest read-only access; such accesses are at least one second apart.
     private var checkedAt: Int64 = .min
 
-    /// Use of each client on `day`.
     private var spentByClient = ClientUsage()
 
     /// Requests above the budget or a client's limit.
@@ -64,7 +59,7 @@ package struct Budget {
 
     var clientCount: Int { spentByClient.count }
 
-    /// Creates a budget; the cheapest request of `vendor` costs `cheapest` units.
+    /// Creates a budget; `cheapest` is the cost of the cheapest request.
     package nonisolated init(
         _ rule: Rule?,
         vendor: String,
@@ -86,14 +81,12 @@ package struct Budget {
         record = old.record
         spentByClient = old.spentByClient
         exceeded = old.exceeded
-        // A changed limit is reported again.
         toldOf = rule == old.rule ? old.toldOf : nil
         toldOfShare = rule == old.rule ? old.toldOfShare : nil
         old.reserved = .none
         old.isReleased = true
     }
 
-    /// Returns the seconds until the counts of the day restart.
     package nonisolated static func secondsLeft(wallSeconds: Int64) -> Int64 {
         (UsageRecord.day(wallSeconds) + 1) * UsageRecord.secondsADay - wallSeconds
     }
@@ -127,12 +120,11 @@ extension Budget {
         return isShort
     }
 
-    /// Returns true if no request may be sent.
     package mutating func forbids(wallSeconds: Int64) -> Bool {
         rule?.onExceeded == .fallback && isExhausted(wallSeconds: wallSeconds)
     }
 
-    /// Returns true if `client` has reached its limit; other clients may still send requests.
+    /// Returns true if `client` has reached its limit.
     package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard let rule, rule.onExceeded == .fallback else { return false }
         begin(UsageRecord.day(wallSeconds))
@@ -222,19 +214,18 @@ extension Budget {
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
     }
 
-    /// Counts a call that was not started because of the budget or of the limit per client.
+    /// Counts a call that the budget or the limit per client prevented.
     package mutating func refused() {
         exceeded += 1
     }
 
-    /// Returns the reservation to the store when the client stops.
     package mutating func release(wallSeconds: Int64) {
         begin(UsageRecord.day(wallSeconds))
         isReleased = true
         returnReservation(downTo: .none)
     }
 
-    /// Resets the stored counts, also if they are damaged.
+    /// Resets the stored counts, even if they are damaged.
     package mutating func reset(wallSeconds: Int64) throws(UsageStoreError) {
         let today = UsageRecord.day(wallSeconds)
         begin(today)
@@ -252,7 +243,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true once a day; the caller then logs a client at its limit.
+    /// Like ``tells(wallSeconds:)``, for a client at its limit.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }
@@ -264,7 +255,6 @@ extension Budget {
 // MARK: - Reservation
 
 extension Budget {
-    /// Drops the reservation and the counts of a former day.
     private mutating func begin(_ today: Int64) {
         guard today != day else { return }
         // If the clock was set back, a reservation of a later day stays counted on that day.

@@ -4,8 +4,7 @@ internal import DNSWire
 /// Number of calls in flight of each client, and the limit per client.
 ///
 /// The client nil is the daemon itself. An unanswered name occupies a call for seconds, so without
-/// a limit one client could occupy all calls. With the limit, one client can occupy half of the
-/// calls, and the next client half of the rest (``FairShare``).
+/// a limit one client could occupy all calls (``FairShare``).
 package struct CallShares: Sendable {
     private let limit: Int
 

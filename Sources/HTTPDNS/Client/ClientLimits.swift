@@ -10,7 +10,6 @@ package enum ClientLimits {
     /// Longest back-off after a 429 without `Retry-After`.
     static let longestPause = Duration.seconds(60)
 
-    /// Back-off of a refused account.
     static let refusalPause = Duration.seconds(300)
 
     /// Minimum time between health probes, except after few consecutive failures.
@@ -28,7 +27,6 @@ package enum ClientLimits {
     /// Interval of requests that are signed without the correction.
     static let skewRetest = Duration.seconds(600)
 
-    /// Maximum number of queued names.
     static let queuedNames = 4_096
 
     /// Maximum number of entries in all queues; a name has one entry for each client.
@@ -40,13 +38,12 @@ package enum ClientLimits {
     /// Minimum TTL that the advice about costs proposes.
     package static let advisedTTL = Duration.seconds(300)
 
-    /// Timeout of a request for the vendor's own count.
     static let countTimeout = Duration.seconds(3)
 
     /// Calls and units to reserve in advance if the budget has no limit.
     static let usageBlock: UInt64 = 10
 
-    /// Clients per vendor whose daily use is counted.
+    /// Clients per vendor with a count of daily use.
     static let countedClients = 1_024
 
     /// Time after its latest look-up for which a client counts for the limits per client.
@@ -65,6 +62,5 @@ package enum ClientLimits {
 
     static let longestRefreshPause = Duration.seconds(3_600)
 
-    /// Default validity of scheduled addresses.
     package static let addressLifetime = Duration.seconds(12 * 3_600)
 }

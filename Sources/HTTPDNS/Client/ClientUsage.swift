@@ -3,7 +3,6 @@ internal import DNSWire
 
 /// Use of a vendor by each client on one day, in bounded memory.
 struct ClientUsage: Sendable {
-    /// Use by client; at most ``ClientLimits/countedClients`` clients.
     private var amounts: [ClientNetwork: UsageAmount] = [:]
 
     var count: Int { amounts.count }

@@ -5,16 +5,16 @@
 /// After a refusal, the request is signed again with the time of the reply's `Date`. The offset is
 /// stored only if the vendor then accepts the request. The offset is limited, because a request
 /// with a future time can be replayed until that time. At intervals one request has the local time;
-/// if the vendor accepts it, the offset is dropped.
+/// if the vendor accepts the request, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// No retry, because time is not the cause.
+        /// Time is not the cause: no retry.
         case none
 
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// No retry, because the offset in seconds is too large.
+        /// The offset is too large: no retry.
         case refused(Int64)
     }
 

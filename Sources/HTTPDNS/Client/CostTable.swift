@@ -7,7 +7,6 @@ package import DNSWire
 /// replaces the one with the lowest count and inherits the count. A count is too high by at most
 /// `excess`. A table of n names contains every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
-    /// Name with its route.
     package struct Charge: Sendable, Hashable {
         package let name: Name
         package let route: String
@@ -21,10 +20,8 @@ package struct CostTable: Sendable {
     package struct Entry: Sendable, Hashable {
         package let name: Name
 
-        /// Latest route of the name.
         package let route: String
 
-        /// Upper bound of the requests.
         package let calls: UInt64
 
         /// Part of `calls` that may belong to replaced names.
@@ -36,11 +33,9 @@ package struct CostTable: Sendable {
 
     private let limit: Int
 
-    /// Index of each name in the arrays.
     private var places: [Name: Int] = [:]
 
-    /// Charges, counts, inherited counts and units at equal indexes; each has at most `limit`
-    /// elements.
+    /// Arrays with equal indexes and at most `limit` elements.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
@@ -55,7 +50,6 @@ package struct CostTable: Sendable {
         self.limit = limit
     }
 
-    /// Counts a request for a name, which costs at most `cost` units.
     package mutating func note(_ charge: Charge, units cost: UInt64) {
         if let place = places[charge.name] {
             charges[place] = charge
@@ -90,7 +84,6 @@ package struct CostTable: Sendable {
         return hand
     }
 
-    /// Renames the routes after a reload.
     mutating func rename(_ name: (String) -> String) {
         for place in charges.indices {
             charges[place] = Charge(

@@ -30,12 +30,9 @@ extension EndpointPool {
         case unjudged
     }
 
-    /// Change of the current server.
     package enum Change: Sendable, Hashable {
-        /// The current server failed too often.
         case switched(from: SocketAddress, to: SocketAddress)
 
-        /// The primary server answers again.
         case returned(from: SocketAddress)
     }
 }

@@ -5,7 +5,6 @@ package import Net
 
 extension EndpointPool {
     package enum Order: Sendable, Hashable {
-        /// Distinct servers, at least one.
         case servers([SocketAddress])
 
         /// Every server returned 429; the earliest pause ends at `until`.

@@ -10,7 +10,6 @@ package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
-        /// Consecutive failures in this era.
         var failuresInRow = 0
 
         /// Unconfirmed failures since the latest answer or failed probe.
@@ -38,7 +37,6 @@ package struct EndpointPool: Sendable, Hashable {
         }
     }
 
-    /// Servers, the primary one first.
     private(set) var endpoints: [Endpoint]
 
     /// Servers of the settings, the fallback for scheduled servers.
@@ -46,7 +44,6 @@ package struct EndpointPool: Sendable, Hashable {
 
     let failuresBeforeSwitch: Int
 
-    /// Time from a switch until a health probe of the primary server.
     private let returnAfter: Duration
 
     private(set) var currentIndex = 0
@@ -85,7 +82,6 @@ package struct EndpointPool: Sendable, Hashable {
 
     package var primary: SocketAddress { endpoints[0].address }
 
-    /// True while a probe checks the primary server.
     package var isProbing: Bool { probe != nil }
 
     /// Returns the end of the pause after a 429; nil if the breaker is closed.
@@ -243,7 +239,6 @@ extension EndpointPool {
         if returnAt != nil { returnAt = now }
     }
 
-    /// Permits calls to servers that returned 429.
     package mutating func resume() {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Values of the setting `families`: address families of a call.
+/// Values of the setting `families`.
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     /// Both if that costs no more or if clients want both; else the wanted family.
     case automatic = "auto"
 
-    /// Both at any cost.
     case both
 
     /// IPv4; IPv6 only if a client wants it.
@@ -17,10 +16,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Names for which clients lately wanted each address family, in bounded memory.
-///
-/// The memory drops the oldest of the names that were not wanted lately.
 struct FamilyDemand: Sendable {
-    /// Time of the latest query for each family.
     private struct Demand: Sendable {
         var v4: Instant?
         var v6: Instant?

@@ -4,34 +4,28 @@ package import Net
 
 /// Call of `httpdnsctl prove`, which compares a vendor's reply with the assumptions of the code.
 package struct ProofCase: Sendable {
-    /// Assumption about the reply.
     package enum Expectation: Sendable, Hashable {
-        /// The reply has at least one address.
         case addresses
 
-        /// The reply is readable, with or without addresses.
+        /// Readable, with or without addresses.
         case readable
 
-        /// The reply is readable and has no addresses.
         case noAddress
 
-        /// The reply is readable and for this client address, if the vendor reports one.
+        /// Readable and for this client address, if the vendor reports one.
         case client(IPAddress)
 
-        /// The reply has an error status or an error code of the vendor.
+        /// An error status or an error code of the vendor.
         case refusal
 
-        /// The certificate does not match.
         case certificateError
 
-        /// The reply is readable and uses this HTTP version.
         case version(String)
     }
 
     /// Label such as `families: AAAA`.
     package let label: String
 
-    /// Codec with the options of this call.
     package var vendor: any Vendor
 
     package var query: VendorQuery
@@ -54,14 +48,12 @@ package struct ProofCase: Sendable {
     }
 }
 
-/// Result of a ``ProofCase``.
 package struct ProofResult: Sendable {
     /// Request text without values of parameters.
     package var request = ""
 
     package var units = UnitRange.zero
 
-    /// HTTP reply; nil if none arrived.
     package var reply: HTTPReply?
 
     package var outcome: Result<[VendorAnswer], VendorError>
@@ -101,7 +93,6 @@ extension ProofCase.Expectation: CustomStringConvertible {
 // MARK: - Sending
 
 extension VendorClient {
-    /// Returns the maximum number of units of a proof.
     package func maximumUnits(_ each: ProofCase) -> UInt64 {
         price(of: each).maximum(each.query).reduce(0, +)
     }
@@ -163,7 +154,6 @@ extension VendorClient {
         return result
     }
 
-    /// Sends a request without retries.
     private func send(_ request: HTTPRequest) async -> (Result<HTTPReply, HTTPError>, Bool) {
         var handle: (any RequestHandle)?
         let deadline = clocks.now() + settings.timeout

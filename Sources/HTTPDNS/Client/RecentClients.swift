@@ -5,10 +5,10 @@ internal import DNSWire
 ///
 /// Two are enough: for any client, at least one of them is a different client.
 ///
-/// A UDP query may have a forged address. Such a query makes the limit of ``FairShare`` apply to
-/// the other clients. A client that is in fact alone then keeps three quarters of budget and rate,
-/// however many forged addresses there are. Counting only proven addresses would be worse: most
-/// clients never prove their addresses, so one proven client could use up everything.
+/// A UDP query with a forged address makes the limit of ``FairShare`` apply to the other clients. A
+/// client that is in fact alone then keeps three quarters of budget and rate. Counting only proven
+/// addresses would be worse: most clients never prove their addresses, so one proven client could
+/// use up everything.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -39,18 +39,16 @@ final class PendingLookup {
 final class PendingName {
     let question: BatchQueue.Question
 
-    /// Families of the first look-up.
     let wanted: Families
 
-    /// Route to which the call is charged.
     let route: String
 
     var trace: Trace?
 
-    /// Pending look-ups; when the last one ends, the name is removed.
+    /// When the last look-up ends, the name is removed.
     var lookUps: [PendingLookup] = []
 
-    /// Call of the name; nil while the name is queued.
+    /// Call that carries the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -101,7 +99,7 @@ final class VendorCall {
 
     var start: Instant
 
-    /// Time of the suspicion if no reply arrived since `start`.
+    /// Time of the suspicion if no reply arrives.
     var suspectAt: Instant?
 
     /// Number of restarts; results of earlier rounds are ignored.

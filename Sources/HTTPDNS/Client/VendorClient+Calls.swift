@@ -5,7 +5,6 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Starts a permitted call for names with equal families and parameters.
     func begin(_ names: [PendingName], of client: ClientNetwork?, _ now: Instant) {
         let lookup = VendorQuery(
             names: names.map(\.question.name),
@@ -64,7 +63,6 @@ extension VendorClient {
         if let wake = call.wake { callAlarm.bring(forward: wake) }
     }
 
-    /// Handles due calls, oldest first.
     func tickCalls() {
         let now = clocks.now()
         let due = calls.filter { $0.wake.map { $0 <= now } ?? false }

@@ -123,7 +123,6 @@ extension VendorError {
         return mayBeBilled ? .unknown : .free
     }
 
-    /// Vendor's clock in seconds since 1970, if the error contains it.
     var vendorSeconds: Int64? {
         if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }

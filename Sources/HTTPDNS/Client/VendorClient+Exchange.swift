@@ -13,7 +13,7 @@ protocol VendorRequest: Sendable {
     /// Names to charge; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Names and families of a look-up; nil for a free request.
+    /// Query of a look-up; nil for a free request.
     var query: VendorQuery? { get }
 
     /// Client with the limits of budget and rate; nil for the daemon itself.
@@ -32,7 +32,6 @@ protocol VendorRequest: Sendable {
     /// Returns the answers of a look-up, which determine its units.
     func answers(in value: Value) -> [VendorAnswer]
 
-    /// Returns the result as text for a trace.
     func text(_ value: Value) -> String
 
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
@@ -88,20 +87,17 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private let deadline: Instant
     private let completion: Completion
 
-    /// API variant of the next request.
     private var vendor: any Vendor
 
     /// Clock offset in seconds; the flag is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
-    /// True if this request omits the known offset.
     private var isRetest: Bool
 
     /// Error of the first API variant.
     private var first: VendorError?
 
-    /// Request in flight, its charge, and its place in the trace.
     private var request: (any RequestHandle)?
     private var receipt: Budget.Receipt?
     private var place: Trace.Place?
@@ -126,7 +122,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     func begin() { send() }
 
-    /// Cancels the request; calls the completion handler immediately.
     func cancel() { request?.cancel() }
 
     private func send() {
@@ -202,7 +197,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         return client.skew.offset
     }
 
-    /// Completes, or tries the other API variant.
     private func end(_ result: VendorRequestResult<Question.Value>) {
         switch result {
         case .success:

@@ -5,7 +5,6 @@ package import Net
 // MARK: - Start
 
 extension VendorClient {
-    /// Completion handler of `lookUp`.
     package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
@@ -44,7 +43,6 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    /// Returns the pending question that covers `wanted`, or a new one.
     private func question(
         _ name: Name,
         _ wanted: Families,
@@ -108,7 +106,6 @@ extension VendorClient {
         return nil
     }
 
-    /// Adds a queued name to the queue of `client` as well.
     package func join(
         _ name: Name,
         _ families: Families,
@@ -149,7 +146,6 @@ extension VendorClient {
         return .clientBudget
     }
 
-    /// Returns the error if the calls of this second, or those of `client`, are used up.
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
@@ -188,7 +184,6 @@ extension VendorClient {
         }
     }
 
-    /// True if names of one loop iteration share calls.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
     func sendQueued() {

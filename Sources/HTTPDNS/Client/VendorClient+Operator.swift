@@ -21,7 +21,6 @@ extension VendorClient {
         budget.release(wallSeconds: clocks.wallSeconds())
     }
 
-    /// Blocks new calls until ``resume()``.
     package func pause() {
         gate.isPausedByOperator = true
     }
@@ -73,7 +72,6 @@ extension VendorClient {
         }
     }
 
-    /// Cancels the tries of a call without counting them.
     func dropTries(of call: VendorCall, _ now: Instant) {
         let old = call.running.values
         call.running = [:]

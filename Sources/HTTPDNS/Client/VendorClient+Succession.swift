@@ -40,7 +40,6 @@ extension VendorClient {
         pending.isEmpty && calls.isEmpty && lingering.isEmpty
     }
 
-    /// Renames the routes in the counters after a reload.
     package func renameRoutes(_ name: (String) -> String) {
         var costsByRoute: [String: UInt64] = [:]
         for (route, names) in counters.billableByRoute {

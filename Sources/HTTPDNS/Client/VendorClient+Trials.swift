@@ -61,7 +61,6 @@ extension VendorClient {
     /// Time without a reply until a call starts a probe.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Starts a probe if no reply arrived since the start of `call`.
     func suspect(_ call: VendorCall, _ now: Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
@@ -73,7 +72,6 @@ extension VendorClient {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
 
-    /// Finishes a probe; starts the next one for a suspected server.
     func trialEnded(_ call: VendorCall) {
         trial = nil
         if call.isAccountTrial { gate.trialEnded() }

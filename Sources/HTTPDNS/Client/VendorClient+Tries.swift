@@ -5,7 +5,6 @@ internal import Net
 // MARK: - Tries
 
 extension VendorClient {
-    /// Sends a request; its result goes to the plan.
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
@@ -122,7 +121,6 @@ extension VendorClient {
         }
     }
 
-    /// Records a refusal in spite of a corrected clock.
     private func refuse(_ error: VendorError, _ now: Instant) {
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)
@@ -164,7 +162,6 @@ extension AttemptPlan.Move {
 }
 
 extension VendorError {
-    /// True if the observer receives the error.
     fileprivate var isNews: Bool { self != .transport(.cancelled) && kind != .budget }
 
     fileprivate var fault: AttemptPlan.Fault {

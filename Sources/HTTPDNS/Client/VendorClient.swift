@@ -38,7 +38,6 @@ package final class VendorClient {
 
     var pace: RateLimiter
 
-    /// Recent clients, for the limits per client.
     var clients = RecentClients()
 
     var costs = CostTable()
@@ -51,7 +50,7 @@ package final class VendorClient {
     /// Counters of the servers in `pool`, and of removed servers with tries in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Event handler; the owner of the client logs the events.
+    /// Event handler that logs the events.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
     /// Counters of the vendor, without those of its servers.
@@ -65,7 +64,6 @@ package final class VendorClient {
     /// Names that wait for a call.
     var queue = BatchQueue()
 
-    /// True if the queue is processed in the next iteration of the loop.
     var isFlushing = false
 
     var calls: Set<VendorCall> = []
@@ -98,8 +96,7 @@ package final class VendorClient {
     ///   - source: the vendor's scheduling service, queried from ``start()`` on.
     ///   - usage: counts of the budget, shared with other processes.
     ///   - hasIPv6: returns true if the machine has IPv6 connectivity.
-    /// - Precondition: there is at least one server, and a scheduling service if `source` is not
-    ///   nil.
+    /// - Precondition: there is at least one server or a `source`.
     package nonisolated init(
         name: String,
         vendor: any Vendor,
@@ -166,8 +163,6 @@ extension VendorClient {
     }
 
     /// Returns the maximum number of units of a request for a client that wants `wanted`.
-    ///
-    /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     package func maximumUnits(_ name: Name, wanted: Families, _ choice: FamilyChoice?) -> UInt64 {
         let families = families(name, wanted: wanted, choice, now: clocks.now())
         return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
@@ -196,12 +191,10 @@ extension VendorClient {
     package struct Settings: Sendable, Hashable {
         package var timeout: Duration = .seconds(2)
 
-        /// Time without an answer until a hedged request.
         package var hedgeAfter: Duration = .milliseconds(300)
 
         package var retriesBeforeSwitch = 3
 
-        /// Time from a switch until a health probe of the primary server.
         package var returnToPrimaryAfter: Duration = .seconds(600)
 
         /// Maximum number of calls in flight, at least 1.
@@ -209,7 +202,6 @@ extension VendorClient {
 
         package var batching = Batching.waiting
 
-        /// Budget of calls and units; nil means no limit.
         package var budget: Budget.Rule?
 
         /// Price rules from the settings; nil for those of the vendor's page.
@@ -217,7 +209,7 @@ extension VendorClient {
 
         package var families = FamilyChoice.automatic
 
-        /// Calls per second, at least 1; nil means no limit.
+        /// At least 1; nil means no limit.
         package var callsPerSecond: Int?
 
         /// Address that the vendor uses instead of the source address.
@@ -233,7 +225,6 @@ extension VendorClient {
         package init() {}
     }
 
-    /// Policy for shared calls.
     package enum Batching: String, Sendable, Hashable, CaseIterable {
         /// Names share a call only if they had to wait.
         case waiting
@@ -243,9 +234,8 @@ extension VendorClient {
         case together
     }
 
-    /// Scheduling service of a vendor.
     package struct AddressSource: Sendable, Hashable {
-        /// Start-up servers; not empty.
+        /// Start-up servers, at least one.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.
@@ -257,23 +247,20 @@ extension VendorClient {
         }
     }
 
-    /// Event for the observer.
     package enum Notice: Sendable, Hashable {
         case servers([SocketAddress])
 
         /// The refresh failed; the known servers stay in use.
         case noServers(VendorError)
 
-        /// A request failed; the client queries `next` instead.
         case failed(SocketAddress, VendorError, next: SocketAddress?)
 
-        /// The vendor refuses the account.
         case refused(VendorError, pause: Duration)
 
-        /// The vendor's clock is ahead by so many seconds, more than `limit`.
+        /// The vendor's clock is ahead by this number of seconds, more than `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// The budget is exhausted; sent once a day.
+        /// Sent once a day.
         case budgetSpent(Budget.Rule)
 
         /// A client reached its limit; sent once a day.

@@ -16,7 +16,6 @@ package struct VendorReply: Sendable, Hashable {
     /// True if the look-up joined an earlier one.
     package var wasMerged = false
 
-    /// Failed tries in the order of their requests.
     package var failedTries: [FailedTry]
 }
 
@@ -24,7 +23,7 @@ package struct VendorFailure: Error, Hashable {
     /// Error of the last try, or a local error.
     package var reason: VendorError
 
-    /// Failed tries; empty if the look-up failed before the first try.
+    /// Empty if the look-up failed before the first try.
     package var tries: [FailedTry]
 }
 

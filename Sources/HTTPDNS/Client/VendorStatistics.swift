@@ -10,7 +10,6 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Look-ups; each is also counted in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
-    /// Look-ups with addresses.
     package var successes: UInt64 = 0
 
     package var empty: UInt64 = 0
@@ -21,7 +20,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var tries: UInt64 = 0
 
-    /// Requests that were sent and not refused; requests cancelled while connecting do not count.
+    /// Requests that were sent and not refused.
     package var billable: UInt64 = 0
 
     package var billableNames: UInt64 = 0
@@ -81,10 +80,8 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Reason why `usage` is unknown or does not outlive the process; nil if there is none.
     package var usageProblem: String?
 
-    /// True if the budget cannot pay a request.
     package var isBudgetSpent = false
 
-    /// Client address in the latest reply to a request without parameters of a route.
     package var clientAddress: IPAddress?
 
     package var price = PriceModel.unknown
@@ -94,7 +91,6 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Calls or requests above the budget.
     package var beyondBudget: UInt64 = 0
 
-    /// True if the vendor has a scheduling service.
     package var refreshesAddresses = false
 
     package var refreshes: UInt64 = 0
@@ -103,7 +99,6 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var refreshFailures: UInt64 = 0
 
-    /// Error of the latest refresh, if it failed.
     package var refreshError: VendorError?
 
     package var inFlight = 0
@@ -114,14 +109,13 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var servers: [ServerStatistics] = []
 
-    /// State of a vendor, with the reason for blocked calls.
     package enum State: Sendable, Hashable {
         case open
 
-        /// The operator paused the vendor; this state is not degraded.
+        /// Paused by the operator; this state is not degraded.
         case paused
 
-        /// The vendor refused the account; a probe may start at `until`.
+        /// Refused account; a probe may start at `until`.
         case refused(VendorError, until: Instant)
 
         /// All servers returned 429 and are not queried before `until`.
@@ -140,7 +134,6 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var failuresInRow: UInt64 = 0
 
-    /// Latest error, of any age.
     package var lastError: VendorError?
 
     package var lastErrorAt: Instant?

@@ -14,7 +14,6 @@ package protocol Cipher: Sendable {
     func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8]
 }
 
-/// Error of a key or cipher.
 package enum CipherError: Error, Hashable {
     /// The key has the wrong length; both numbers are octets.
     case keyLength(expected: Int, found: Int)
@@ -27,7 +26,6 @@ package enum CipherError: Error, Hashable {
     /// The text is damaged, truncated, or not encrypted with this key.
     case undecryptable
 
-    /// Internal failure, such as lack of memory.
     case library(call: String)
 
     case noEntropy

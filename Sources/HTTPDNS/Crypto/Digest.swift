@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Digests and codes for vendor signatures.
 enum Digest {
     /// Returns the MD5 digest (RFC 1321), which is broken but needed by older vendor APIs.
     static func md5(_ text: [UInt8]) throws(CipherError) -> [UInt8] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Source of random octets.
 package struct Entropy: Sendable {
     package let octets: @Sendable (_ count: Int) throws(CipherError) -> [UInt8]
 

@@ -54,7 +54,6 @@ package final class Secret: @unchecked Sendable {
         return Secret(wiping: &octets)
     }
 
-    /// Copy of the octets, for request text.
     package var copy: [UInt8] {
         // SAFETY: the octets are copied within the closure.
         unsafe withOctets { unsafe [UInt8]($0) }

@@ -31,7 +31,6 @@ package struct DNSJSON: Vendor {
 
     private let isBillable: Bool
 
-    /// True if the settings state that calls are free.
     private let isFree: Bool
 
     /// Creates the API at `url`.
@@ -77,7 +76,6 @@ package struct DNSJSON: Vendor {
 // MARK: - Price
 
 extension DNSJSON {
-    /// Host and addresses of AliDNS.
     private static let aliDNSHosts: Set = [
         "dns.alidns.com", "223.5.5.5", "223.6.6.6", "[2400:3200::1]", "[2400:3200:baba::1]",
     ]
@@ -105,7 +103,6 @@ extension DNSJSON {
 extension DNSJSON {
     package var trialName: Name { .trial(url.origin.name) }
 
-    /// Returns the request `GET /resolve`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -165,12 +162,10 @@ extension VendorQuery {
     var recordType: Families { families == .v6 ? .v6 : .v4 }
 }
 
-/// Error in the settings of a JSON API.
 package enum DNSJSONSetupError: Error, Hashable {
     /// The URL is not HTTP(S), or has placeholders outside of its query.
     case url
 
-    /// The account is empty, too long, or has invalid characters.
     case account
 }
 

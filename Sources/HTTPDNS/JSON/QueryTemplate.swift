@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Query of a configured URL with placeholders for name and type.
 struct QueryTemplate: Sendable {
     private enum Place: String, CaseIterable {
         case name = "{name}"

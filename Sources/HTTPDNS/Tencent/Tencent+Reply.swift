@@ -10,7 +10,6 @@ extension Tencent {
         try TencentReply(to: lookup, isSealed: isSealed).answers(in: try openedBody(of: reply))
     }
 
-    /// True for encryption without authentication.
     var isSealed: Bool { if case .sealed = access { true } else { false } }
 
     func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {

@@ -5,7 +5,7 @@ package import Net
 extension Tencent {
     /// Returns the request `GET /d`.
     ///
-    /// `query=1` adds the name to the reply, which detects mixed-up replies. Both SDKs send
+    /// `query=1` adds the name to the reply, so that mixed-up replies are detected. Both SDKs send
     /// `clientip=1`.
     package func request(
         for lookup: VendorQuery,

@@ -6,7 +6,6 @@ package import DNSWire
 /// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
 /// its SDKs. Where these disagree, both variants are accepted.
 package struct Tencent: Vendor {
-    /// Protection and authentication of a request.
     enum Access: Sendable {
         /// TLS and a token.
         case token(Secret, id: Int?)
@@ -19,7 +18,6 @@ package struct Tencent: Vendor {
 
     let origin: Origin
 
-    /// Form of `ip=` in encrypted channels.
     let clientSubnetForm: ClientSubnetForm
 
     /// True if names carry an expiry time, for accounts with anti-theft protection.
@@ -52,7 +50,6 @@ package struct Tencent: Vendor {
 // MARK: - Settings
 
 extension Tencent {
-    /// Values of the setting `channel:`.
     package enum Channel: String, Sendable, Hashable, CaseIterable {
         case https
 
@@ -63,7 +60,6 @@ extension Tencent {
         case des
     }
 
-    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         case cn
 
@@ -160,12 +156,10 @@ extension Tencent {
     }
 }
 
-/// Error in the settings of a Tencent account.
 package enum TencentSetupError: Error, Hashable {
     /// The number is not in 1…2³¹-1.
     case id
 
-    /// The token is empty, too long, or not printable ASCII.
     case token
 
     case tlsName

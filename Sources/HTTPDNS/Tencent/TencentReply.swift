@@ -28,10 +28,9 @@ struct TencentReply {
         self.isSealed = isSealed
     }
 
-    /// Parses a whole body.
+    /// Parses a whole body; the first record of a name counts.
     ///
-    /// The first record of a name counts. The vendor omits unregistered names; their answers are
-    /// empty.
+    /// The vendor omits unregistered names; their answers are empty.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -81,7 +80,6 @@ extension TencentReply {
         return (index, answer)
     }
 
-    /// Parses one line without the client's address.
     private func entry(
         in text: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
@@ -158,7 +156,6 @@ extension TencentReply {
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
-        // The TTL of an empty family has no meaning.
         if items.isEmpty || (items.count == 1 && items[0].elementsEqual([UInt8(ascii: "0")])) {
             return AddressSet.none
         }
@@ -175,7 +172,6 @@ extension TencentReply {
         return set
     }
 
-    /// Parses a TTL in seconds; an empty text has the default TTL.
     private static func ttl(in text: ArraySlice<UInt8>) -> UInt32? {
         guard !text.isEmpty else { return VendorLimits.defaultTTL }
         guard text.count <= 10 else { return nil }

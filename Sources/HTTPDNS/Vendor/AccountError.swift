@@ -4,12 +4,10 @@ package enum AccountError: Error, Hashable {
     /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
-    /// The secret is empty, too long, or not printable ASCII.
     case secret
 
     case tlsName
 
-    /// Checks that requests and signatures can contain account and secret.
     static func check(account: String, secret: Secret) throws(AccountError) {
         guard (1...VendorLimits.maximumAccount).contains(account.utf8.count),
             account.utf8.allSatisfy(\.isAlphanumeric)

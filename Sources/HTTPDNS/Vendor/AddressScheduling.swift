@@ -4,8 +4,7 @@ package import Net
 
 /// Codec of a vendor's scheduling service.
 package protocol AddressScheduling: Sendable {
-    /// Returns the request to a start-up or scheduled server; `wallSeconds` is the vendor's time
-    /// since 1970.
+    /// Returns the request to a start-up or scheduled server; `wallSeconds` counts from 1970.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -20,10 +19,9 @@ package protocol AddressScheduling: Sendable {
 }
 
 package struct ServiceAddresses: Sendable, Hashable {
-    /// Servers, IPv4 first; at most `VendorLimits.maximumServers`.
+    /// IPv4 first; at most `VendorLimits.maximumServers`.
     package var servers: [SocketAddress]
 
-    /// Validity period, if the reply has one.
     package var validFor: Duration?
 
     package init(servers: [SocketAddress], validFor: Duration? = nil) {

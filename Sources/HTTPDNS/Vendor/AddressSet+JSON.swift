@@ -26,7 +26,6 @@ extension AddressSet {
         }
     }
 
-    /// Parses a TTL in seconds, or returns the default.
     static func ttl(_ value: JSONValue?) -> UInt32? {
         guard let value else { return VendorLimits.defaultTTL }
         guard let seconds = value.number, (0...Int64(VendorLimits.maximumTTL)).contains(seconds)
@@ -62,7 +61,7 @@ extension VendorQuery {
         return try index(of: value.name)
     }
 
-    /// Returns the names as request text: lower case, separated by commas.
+    /// Returns the names in lower case, separated by commas.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),

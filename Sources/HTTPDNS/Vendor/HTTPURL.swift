@@ -4,7 +4,6 @@ import DNSWire
 struct HTTPURL: Sendable, Hashable {
     let origin: Origin
 
-    /// Port; by default that of the scheme.
     let port: UInt16
 
     let path: String
@@ -46,7 +45,6 @@ struct HTTPURL: Sendable, Hashable {
         self.port = port
     }
 
-    /// Host in URL form; IPv6 addresses have brackets.
     static func host(_ text: String) -> String? {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.utf8.count > 2
         let literal = isBracketed ? String(text.dropFirst().dropLast()) : text

@@ -14,7 +14,6 @@ struct JSONReader {
     /// Decoded strings with escapes; they follow `text` in the document.
     private var decoded: [UInt8] = []
 
-    /// Keys of objects with more than ``comparedKeys`` members.
     private var keys: Set<Key> = []
 
     private struct Key: Hashable {
@@ -153,7 +152,6 @@ extension JSONReader {
         note(kind, from: start)
     }
 
-    /// Parses a number (RFC 8259 §6).
     private mutating func number() throws(UnreadableReply) {
         let start = position
         _ = take("-")
@@ -181,7 +179,6 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
-        /// Start of the text that is not copied yet.
         var rest = start
         let decodedStart = decoded.count
         var isASCII = true
@@ -214,12 +211,10 @@ extension JSONReader {
         throw fault
     }
 
-    /// Returns true for UTF-8; escapes are ASCII.
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {
         String(validating: octets, as: Unicode.UTF8.self) != nil
     }
 
-    /// Parses an escape after the backslash.
     private mutating func escape() throws(UnreadableReply) -> Unicode.Scalar {
         guard let character = next else { throw fault }
         position += 1

@@ -10,10 +10,9 @@ final class JSONDocument: Sendable {
             case null
             case bool(Bool)
 
-            /// Number without fraction and exponent.
             case integer
 
-            /// Number with fraction or exponent; no known reply has one.
+            /// No known reply has a fraction or an exponent.
             case otherNumber
             case string
             case array
@@ -129,7 +128,6 @@ extension JSONValue {
         return elements
     }
 
-    /// Members of an object, in the order of the text.
     var members: [(key: String, value: JSONValue)]? {
         guard isObject else { return nil }
         var members: [(key: String, value: JSONValue)] = []

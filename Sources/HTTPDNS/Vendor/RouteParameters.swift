@@ -6,10 +6,9 @@ package import DNSWire
 /// Queries with different parameters do not share a call. The parameters are part of the key of
 /// each pending name, so this type is a class with a stored hash value.
 package final class RouteParameters: Sendable {
-    /// Client address to send; nil for that of the vendor's settings.
     package let clientSubnet: IPAddress?
 
-    /// Alibaba's parameters with their full names `sdns-…`, sorted; nil for those of the settings.
+    /// Parameters of Alibaba with their full names `sdns-…`, sorted; nil for those of the settings.
     let sdns: [Alibaba.Parameter]?
 
     private let hash: Int

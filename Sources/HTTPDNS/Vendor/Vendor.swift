@@ -29,7 +29,6 @@ package protocol Vendor: Sendable {
     /// Returns the account with another documented form of the API that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
-    /// Price rules from the vendor's public pages.
     var price: PriceModel { get }
 
     /// Codec of the scheduling service, which returns server addresses; nil if there is none.
@@ -47,7 +46,6 @@ extension Vendor {
 }
 
 extension Name {
-    /// Returns the host of a URL or certificate as probe name.
     static func trial(_ host: String?) -> Name {
         guard let host, IPAddress(host) == nil, !host.hasPrefix("["), let name = try? Name(host)
         else { return exampleTrial }
@@ -62,15 +60,12 @@ extension Name {
 }
 
 package struct VendorFacts: Sendable, Hashable {
-    /// Kind of the vendor, for example `tencent`.
     package var kind: String
 
     package var maximumNames: Int
 
-    /// True if one call requests both families.
     package var pairsFamilies: Bool
 
-    /// True if calls cost money.
     package var isBillable: Bool
 
     package var defaultPort: UInt16
@@ -105,7 +100,6 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if one call can carry `names`.
     package func canCarry(_ names: [Name]) -> Bool {
         let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
         return (1...maximumNames).contains(names.count)

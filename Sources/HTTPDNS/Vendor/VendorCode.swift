@@ -44,10 +44,8 @@ extension VendorCode {
         .disable,
     ]
 
-    /// Alibaba: no addresses of the family.
     package static let noRecord = VendorCode(known: "RRNotExist")
 
-    /// Alibaba: no such name.
     package static let noDomain = VendorCode(known: "DomainNotExist")
 }
 

@@ -7,7 +7,7 @@ package enum VendorError: Error, Hashable {
     /// Status 401 or 403, or an equivalent code.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// The signature has expired or is too late; `vendorSeconds` is the vendor's time since 1970.
+    /// Expired or too late signature; `vendorSeconds` is the vendor's time since 1970.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
     /// Every server would reject this request.
@@ -24,19 +24,16 @@ package enum VendorError: Error, Hashable {
 
     case unreadable(UnreadableReply)
 
-    /// The reply is not encrypted with the configured key.
     case undecryptable
 
     /// The reply has a name that was not requested.
     case wrongName
 
-    /// No reply arrived.
     case transport(HTTPError)
 
     /// The name is not a host name; no request was sent.
     case unusableName
 
-    /// Local cryptographic failure.
     case cipher(CipherError)
 
     /// The deadline passed before the first try.
@@ -57,14 +54,11 @@ package enum VendorError: Error, Hashable {
     case busy
 }
 
-/// Reason why a body cannot be read.
 package enum UnreadableReply: Error, Hashable {
     case tooLarge(octets: Int)
 
-    /// The encrypted body is not hexadecimal text.
     case notHexadecimal
 
-    /// No record has addresses or "none".
     case noRecord
 
     /// An encrypted reply lacks a requested part.
@@ -73,14 +67,12 @@ package enum UnreadableReply: Error, Hashable {
     /// The text is not JSON, or has a duplicate key, too many values, or too deep nesting.
     case notJSON(at: Int)
 
-    /// A member is missing or has the wrong type.
     case member(String)
 }
 
 // MARK: - Reactions
 
 extension VendorError {
-    /// Cause of an error.
     package enum Verdict: Sendable, Hashable {
         /// Another server may succeed.
         case serverFailed
@@ -122,7 +114,6 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// True if the error concerns one client only.
     var isOfClient: Bool { self == .clientBudget || self == .clientPace }
 
     /// True if the vendor may bill the request.
@@ -135,7 +126,6 @@ extension VendorError {
         }
     }
 
-    /// Error kind with its own counter.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case unauthorized
         case wrongTime = "wrong-time"
@@ -186,7 +176,6 @@ extension VendorError {
 // MARK: - Text
 
 extension VendorError: CustomStringConvertible {
-    /// One line for the log and `status`.
     package var description: String {
         switch self {
         case .unauthorized(let status, let code):

@@ -17,14 +17,12 @@ package enum VendorLimits {
     /// JSON values and keys; ten names with 200 addresses take 2,100.
     package static let maximumJSONNodes = 8_192
 
-    /// Aliases from the requested name to its addresses.
     package static let maximumAliases = 16
 
     /// Octets of the names in one call, with commas: at most 2.5 KiB of encrypted URL (RFC 9110
     /// §4.1 recommends support for 8000).
     package static let maximumNameOctets = 1024
 
-    /// Servers in one scheduling reply.
     package static let maximumServers = 32
 
     package static let maximumCode = 64
@@ -58,7 +56,6 @@ package enum VendorLimits {
     /// Seconds until a signature expires, as in the SDKs of Tencent and Alibaba.
     package static let requestLifetime: Int64 = 600
 
-    /// Seconds until the signature of an Alibaba scheduling request expires.
     package static let scheduleLifetime: Int64 = 60
 
     /// Minimum wait until a timeout counts; Tencent recommends 500 ms for a first try (page

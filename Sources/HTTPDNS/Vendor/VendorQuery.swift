@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names and families to request from a vendor.
 package struct VendorQuery: Sendable, Hashable {
     /// Distinct names.
     package var names: [Name]
@@ -40,14 +39,12 @@ package enum Families: Sendable, Hashable {
     package var includesV6: Bool { self != .v4 }
 }
 
-/// Vendor's answer for one name.
 package struct VendorAnswer: Sendable, Hashable {
     package var name: Name
 
     /// IPv4 addresses; nil if not requested, or if missing or unreadable in the reply.
     package var v4: AddressSet?
 
-    /// IPv6 addresses; nil as for `v4`.
     package var v6: AddressSet?
 
     /// Meaning of an empty answer, if the vendor is a resolver.
@@ -74,7 +71,6 @@ package struct VendorAnswer: Sendable, Hashable {
         (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
     }
 
-    /// Number of dropped addresses of both families.
     package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
 }
 
@@ -84,7 +80,6 @@ package struct Denial: Sendable, Hashable {
         /// The last name of the CNAME chain does not exist (RFC 6604 §3).
         case nxDomain
 
-        /// The name has no addresses of this family.
         case noData
     }
 
@@ -109,7 +104,6 @@ package struct AddressSet: Sendable, Hashable {
     /// Number of addresses that are invalid, unusable, of the other family, or above the limit.
     package var dropped: Int
 
-    /// Code for a missing record, for example `RRNotExist`.
     package var reason: VendorCode?
 
     package init(

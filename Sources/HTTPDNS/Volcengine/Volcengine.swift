@@ -8,7 +8,6 @@ package import Net
 /// (reply). No `type=` is sent, because its values are unverified; the reply lists both families.
 /// The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
-    /// Host name of the service, also in its certificate.
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
     private let account: String
