@@ -127,7 +127,6 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Parses one object; a missing family is nil.
     private static func families(
         in entry: JSONValue
     ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {

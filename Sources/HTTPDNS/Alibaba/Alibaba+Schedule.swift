@@ -4,7 +4,6 @@ package import Net
 
 /// Scheduling service `ss` (page 111585): returns the servers near the client.
 extension Alibaba: AddressScheduling {
-    /// Documented maximum age of a server list.
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
     /// Maximum age of a server list without TLS, which an attacker on the path can forge.

@@ -11,7 +11,7 @@ package struct Alibaba: Vendor {
     /// Key of v1 and of the scheduling service: the text that the console shows.
     let secret: Secret?
 
-    /// Key of v2: the same text, decoded from hexadecimal.
+    /// Key of v2, decoded from the same text.
     let signingKey: Secret?
 
     let cipher: (any Cipher)?
@@ -22,7 +22,6 @@ package struct Alibaba: Vendor {
 
     private(set) var origin: Origin
 
-    /// True if the settings give no certificate name.
     private let triesOtherName: Bool
 
     let region: Region
@@ -63,7 +62,6 @@ package struct Alibaba: Vendor {
         )
     }
 
-    /// Returns the units of a name and family, as on the vendor's price page.
     package static func weight(usesTLS: Bool, isEncrypted: Bool) -> UInt64 {
         usesTLS ? (isEncrypted ? 8 : 5) : (isEncrypted ? 3 : 1)
     }
@@ -85,9 +83,7 @@ package struct Alibaba: Vendor {
 // MARK: - Settings
 
 extension Alibaba {
-    /// Values of the setting `api:`.
     package enum API: String, Sendable, Hashable, CaseIterable {
-        /// HMAC-SHA256; the only version with encryption.
         case v2
 
         /// MD5; the vendor calls this version historical.
@@ -97,7 +93,6 @@ extension Alibaba {
     package enum Encryption: String, Sendable, Hashable, CaseIterable {
         case none
 
-        /// AES-128-CBC, which does not authenticate.
         case cbc
 
         /// AES-128-GCM, which authenticates: plain HTTP is safe.

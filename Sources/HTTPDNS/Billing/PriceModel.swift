@@ -107,7 +107,6 @@ package struct PriceModel: Sendable, Hashable {
 // MARK: - Units of requests
 
 extension PriceModel {
-    /// State of a request for billing.
     package enum Fate: Sendable {
         /// The request was not sent, or the vendor refused it: free.
         case free
@@ -115,7 +114,6 @@ extension PriceModel {
         /// The request was sent; its reply is missing or unreadable: possibly billed.
         case unknown
 
-        /// The reply has one answer for each name.
         case answered([VendorAnswer])
     }
 

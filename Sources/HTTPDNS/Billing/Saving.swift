@@ -7,7 +7,6 @@ package enum Saving: Sendable, Hashable {
 
     case families
 
-    /// Answers are cached for at least ``ClientLimits/advisedTTL``.
     case minimumTTL
 
     package var setting: String {

@@ -115,7 +115,6 @@ package struct UsageStoreError: Error, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
-/// Storage in memory, for a client without a file.
 @ServiceLoop
 package final class UsageMemory: UsageStore {
     private var records: [String: UsageRecord] = [:]

@@ -20,7 +20,6 @@ struct AccountBreaker: Sendable, Hashable {
 
     var isPausedByOperator = false
 
-    /// Refusal of the vendor; nil after the vendor accepts the account.
     private(set) var denial: Denial?
 
     func refusal(now: Instant) -> Refusal? {

@@ -58,7 +58,6 @@ package struct BatchQueue: Sendable {
 
     private var turns: [Line] = []
 
-    /// Number of entries, including obsolete ones.
     private var entries = 0
     private var left = 0
 
@@ -66,7 +65,6 @@ package struct BatchQueue: Sendable {
 
     package var count: Int { waiting.count }
 
-    /// Number of queues, including empty ones.
     var lineCount: Int { lines.count }
 
     package init() {}
@@ -175,7 +173,6 @@ extension BatchQueue {
         waiting[entry.question]?.number == entry.number
     }
 
-    /// Removes obsolete entries when they are the majority.
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
         for line in turns {

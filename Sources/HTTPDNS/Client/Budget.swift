@@ -42,16 +42,12 @@ package struct Budget {
 
     private var spentByClient = ClientUsage()
 
-    /// Requests above the budget or a client's limit.
     package private(set) var exceeded: UInt64 = 0
 
-    /// Day on which the exhausted budget was last reported.
     private var toldOf: Int64?
 
-    /// Day on which a client at its limit was last reported.
     private var toldOfShare: Int64?
 
-    /// True after ``release(wallSeconds:)``: refunds then go to the store.
     private var isReleased = false
 
     /// Reason why the stored counts are unknown or not shared; nil if there is none.
@@ -59,7 +55,6 @@ package struct Budget {
 
     var clientCount: Int { spentByClient.count }
 
-    /// Creates a budget; `cheapest` is the cost of the cheapest request.
     package nonisolated init(
         _ rule: Rule?,
         vendor: String,
@@ -124,7 +119,6 @@ extension Budget {
         rule?.onExceeded == .fallback && isExhausted(wallSeconds: wallSeconds)
     }
 
-    /// Returns true if `client` has reached its limit.
     package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
         guard let rule, rule.onExceeded == .fallback else { return false }
         begin(UsageRecord.day(wallSeconds))

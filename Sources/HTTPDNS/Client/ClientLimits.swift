@@ -2,7 +2,6 @@
 // Re-exported for files of this module without Net.
 @_exported public import Monotonic
 
-/// Fixed limits of the vendor client.
 package enum ClientLimits {
     /// First back-off after a 429 without `Retry-After`.
     static let firstPause = Duration.seconds(1)
@@ -52,7 +51,6 @@ package enum ClientLimits {
     /// Requests of ended calls in flight; further ones are cancelled.
     static let lingeringTries = 64
 
-    /// Names with a cost counter.
     static let countedNames = 1_024
 
     /// Time for which a client's query for a family of a name counts as demand.

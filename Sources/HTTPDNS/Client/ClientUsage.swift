@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Use of a vendor by each client on one day, in bounded memory.
 struct ClientUsage: Sendable {
     private var amounts: [ClientNetwork: UsageAmount] = [:]
 

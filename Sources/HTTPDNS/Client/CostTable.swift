@@ -72,7 +72,7 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count; scans if no name has the known count.
+    /// Returns the index of a name with the lowest count.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {

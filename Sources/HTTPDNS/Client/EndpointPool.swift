@@ -28,7 +28,6 @@ package struct EndpointPool: Sendable, Hashable {
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
 
-        /// Clears all failures; the breaker keeps its state.
         mutating func forgetFailures() {
             failuresInRow = 0
             suspicions = 0
@@ -39,7 +38,6 @@ package struct EndpointPool: Sendable, Hashable {
 
     private(set) var endpoints: [Endpoint]
 
-    /// Servers of the settings, the fallback for scheduled servers.
     private let configured: [SocketAddress]
 
     let failuresBeforeSwitch: Int
@@ -84,7 +82,6 @@ package struct EndpointPool: Sendable, Hashable {
 
     package var isProbing: Bool { probe != nil }
 
-    /// Returns the end of the pause after a 429; nil if the breaker is closed.
     package func openUntil(_ server: SocketAddress) -> Instant? {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
@@ -121,7 +118,7 @@ extension EndpointPool {
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; called exactly once.
+    /// Records the end of `attempt`; must be called exactly once.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
@@ -168,7 +165,6 @@ extension EndpointPool {
         }
     }
 
-    /// True if a probe must confirm failures of the current server.
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
     /// Makes the primary server current, or postpones the next check.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Values of the setting `families`.
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     /// Both if that costs no more or if clients want both; else the wanted family.
     case automatic = "auto"

@@ -7,12 +7,12 @@ package struct ProofCase: Sendable {
     package enum Expectation: Sendable, Hashable {
         case addresses
 
-        /// Readable, with or without addresses.
+        /// A readable reply, with or without addresses.
         case readable
 
         case noAddress
 
-        /// Readable and for this client address, if the vendor reports one.
+        /// A readable reply for this client address, if the vendor reports one.
         case client(IPAddress)
 
         /// An error status or an error code of the vendor.
@@ -23,7 +23,6 @@ package struct ProofCase: Sendable {
         case version(String)
     }
 
-    /// Label such as `families: AAAA`.
     package let label: String
 
     package var vendor: any Vendor
@@ -32,10 +31,8 @@ package struct ProofCase: Sendable {
 
     package var expectation = Expectation.addresses
 
-    /// HTTP version; nil for that of the settings.
     package var version: HTTPVersion?
 
-    /// Seconds added to the time in the signature.
     package var clockOffset: Int64 = 0
 
     /// True if a reply can be parsed without a key.
@@ -49,7 +46,6 @@ package struct ProofCase: Sendable {
 }
 
 package struct ProofResult: Sendable {
-    /// Request text without values of parameters.
     package var request = ""
 
     package var units = UnitRange.zero

@@ -99,7 +99,6 @@ final class VendorCall {
 
     var start: Instant
 
-    /// Time of the suspicion if no reply arrives.
     var suspectAt: Instant?
 
     /// Number of restarts; results of earlier rounds are ignored.

@@ -6,7 +6,7 @@
 /// any reply. A timeout counts only if no reply arrived since its start, and if a later health
 /// probe failed.
 struct VendorCircuitBreaker: Sendable, Hashable {
-    /// At least 1.
+    /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
     /// Unconfirmed timeouts since the latest reply.
@@ -33,7 +33,6 @@ struct VendorCircuitBreaker: Sendable, Hashable {
 // MARK: - Events
 
 extension VendorCircuitBreaker {
-    /// Records the timeout of a client's request after a fair time.
     mutating func lasted(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }

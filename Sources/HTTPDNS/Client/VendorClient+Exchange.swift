@@ -4,32 +4,29 @@ internal import Net
 
 // MARK: - Requests
 
-/// Request to a vendor, with the parser of its reply.
 protocol VendorRequest: Sendable {
     associatedtype Value: Sendable
 
     var server: SocketAddress { get }
 
-    /// Names to charge; empty for a free request.
+    /// Charges by name; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
     /// Query of a look-up; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// Client with the limits of budget and rate; nil for the daemon itself.
+    /// Client with the limits; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
     /// False for health probes and refreshes, which ignore the rate limit.
     var isPaced: Bool { get }
 
-    /// Returns the request, signed for the time `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns the answers of a look-up, which determine its units.
     func answers(in value: Value) -> [VendorAnswer]
 
     func text(_ value: Value) -> String
@@ -37,7 +34,6 @@ protocol VendorRequest: Sendable {
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
 }
 
-/// Look-up at one server.
 struct AddressInquiry: VendorRequest {
     let lookup: VendorQuery
     let server: SocketAddress
@@ -95,7 +91,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     private var isRetest: Bool
 
-    /// Error of the first API variant.
     private var first: VendorError?
 
     private var request: (any RequestHandle)?
@@ -186,7 +181,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         end(result)
     }
 
-    /// Returns the clock offset for a retry, if a retry may help.
     private func betterOffset(
         _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
@@ -245,7 +239,6 @@ extension VendorClient {
         }
     }
 
-    /// Returns a charged request, signed for the local time plus `offset`.
     fileprivate func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,

@@ -5,7 +5,6 @@ internal import Net
 // MARK: - Events from outside
 
 extension VendorClient {
-    /// Starts the refresh of server addresses.
     package func start() {
         guard source != nil else { return }
         schedule.start(now: clocks.now())
@@ -180,7 +179,6 @@ private struct ScheduleInquiry: VendorRequest {
 // MARK: - Numbers
 
 extension VendorClient {
-    /// Counters, including those of a predecessor.
     package var statistics: VendorStatistics {
         let now = clocks.now()
         settlePredecessor()
@@ -226,7 +224,6 @@ extension VendorClient {
 
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
-    /// Resets the counts of the day and the month, even if they are damaged.
     package func resetUsage() throws(UsageStoreError) {
         try budget.reset(wallSeconds: clocks.wallSeconds())
     }

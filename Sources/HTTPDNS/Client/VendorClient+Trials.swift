@@ -53,12 +53,10 @@ extension VendorClient {
         )
     }
 
-    /// Timeout of one server in a probe; the call that started the probe ends at the same time.
     private var trialTimeout: Duration {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Time without a reply until a call starts a probe.
     var suspicionTime: Duration { settings.timeout / 2 }
 
     func suspect(_ call: VendorCall, _ now: Instant) {

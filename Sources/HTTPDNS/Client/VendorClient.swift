@@ -17,7 +17,6 @@ package final class VendorClient {
     let clocks: Clocks
     let entropy: Entropy
 
-    /// API variant that worked last.
     var vendor: any Vendor
 
     var pool: EndpointPool
@@ -50,10 +49,9 @@ package final class VendorClient {
     /// Counters of the servers in `pool`, and of removed servers with tries in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Event handler that logs the events.
+    /// Event handler of the owner, which logs the events.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
-    /// Counters of the vendor, without those of its servers.
     var counters = VendorStatistics()
 
     /// Client under earlier settings, until its calls have ended.
@@ -61,7 +59,6 @@ package final class VendorClient {
 
     var pending: [BatchQueue.Question: PendingName] = [:]
 
-    /// Names that wait for a call.
     var queue = BatchQueue()
 
     var isFlushing = false
@@ -74,7 +71,6 @@ package final class VendorClient {
     /// Timer of all calls: nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
-    /// Ended calls with tries in flight.
     var lingering: Set<VendorCall> = []
 
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
@@ -162,7 +158,6 @@ extension VendorClient {
         }
     }
 
-    /// Returns the maximum number of units of a request for a client that wants `wanted`.
     package func maximumUnits(_ name: Name, wanted: Families, _ choice: FamilyChoice?) -> UInt64 {
         let families = families(name, wanted: wanted, choice, now: clocks.now())
         return price.maximum(VendorQuery(names: [name], families: families)).reduce(0, +)
@@ -187,7 +182,6 @@ extension VendorClient {
 // MARK: - Settings
 
 extension VendorClient {
-    /// Settings that all kinds of vendors have.
     package struct Settings: Sendable, Hashable {
         package var timeout: Duration = .seconds(2)
 
@@ -209,7 +203,7 @@ extension VendorClient {
 
         package var families = FamilyChoice.automatic
 
-        /// At least 1; nil means no limit.
+        /// Limit of calls per second, at least 1; nil means no limit.
         package var callsPerSecond: Int?
 
         /// Address that the vendor uses instead of the source address.
@@ -260,7 +254,7 @@ extension VendorClient {
         /// The vendor's clock is ahead by this number of seconds, more than `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// Sent once a day.
+        /// The budget is exhausted; sent once a day.
         case budgetSpent(Budget.Rule)
 
         /// A client reached its limit; sent once a day.

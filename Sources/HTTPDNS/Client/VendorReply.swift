@@ -8,7 +8,6 @@ package struct VendorReply: Sendable, Hashable {
 
     package var server: SocketAddress
 
-    /// Time since the start of the look-up, including failed tries.
     package var duration: Duration
 
     package var connectionReused: Bool
@@ -23,7 +22,7 @@ package struct VendorFailure: Error, Hashable {
     /// Error of the last try, or a local error.
     package var reason: VendorError
 
-    /// Empty if the look-up failed before the first try.
+    /// Failed tries; empty if the look-up failed before the first one.
     package var tries: [FailedTry]
 }
 

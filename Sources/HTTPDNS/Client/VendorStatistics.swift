@@ -2,7 +2,6 @@
 package import DNSWire
 package import Net
 
-/// Counters and state of a vendor client.
 package struct VendorStatistics: Sendable, Hashable {
     /// True if TLS or the API detects forged replies.
     package var isProtected = true
@@ -27,7 +26,6 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var billableByRoute: [String: UInt64] = [:]
 
-    /// Units that the vendor bills for these requests.
     package var units = UnitRange.zero
 
     /// Units that names in constant use would have cost with a minimum TTL of
@@ -88,7 +86,6 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var dayEndsIn = Duration.zero
 
-    /// Calls or requests above the budget.
     package var beyondBudget: UInt64 = 0
 
     package var refreshesAddresses = false
@@ -138,7 +135,6 @@ package struct ServerStatistics: Sendable, Hashable {
 
     package var lastErrorAt: Instant?
 
-    /// End of the back-off after a 429.
     package var limitedUntil: Instant?
 
     package var medianLatency: Duration?

@@ -72,7 +72,6 @@ extension DNSJSON {
 
 // MARK: - Aliases
 
-/// CNAME chain and addresses of the requested name.
 private struct Chain {
     /// Addresses of the last name, with the lowest TTL of the chain.
     private(set) var set: AddressSet

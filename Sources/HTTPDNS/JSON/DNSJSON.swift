@@ -158,7 +158,6 @@ extension DNSJSON {
 }
 
 extension VendorQuery {
-    /// Family of a request to a vendor that does not pair families.
     var recordType: Families { families == .v6 ? .v6 : .v4 }
 }
 

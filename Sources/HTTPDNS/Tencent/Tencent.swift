@@ -7,7 +7,6 @@ package import DNSWire
 /// its SDKs. Where these disagree, both variants are accepted.
 package struct Tencent: Vendor {
     enum Access: Sendable {
-        /// TLS and a token.
         case token(Secret, id: Int?)
 
         /// Plain HTTP; the account's key encrypts name and reply.
@@ -53,10 +52,8 @@ extension Tencent {
     package enum Channel: String, Sendable, Hashable, CaseIterable {
         case https
 
-        /// HTTP with AES-128-CBC.
         case aes
 
-        /// HTTP with DES-ECB.
         case des
     }
 

@@ -2,7 +2,6 @@
 import DNSWire
 package import Net
 
-/// Codec of a vendor's scheduling service.
 package protocol AddressScheduling: Sendable {
     /// Returns the request to a start-up or scheduled server; `wallSeconds` counts from 1970.
     func scheduleRequest(
@@ -19,7 +18,7 @@ package protocol AddressScheduling: Sendable {
 }
 
 package struct ServiceAddresses: Sendable, Hashable {
-    /// IPv4 first; at most `VendorLimits.maximumServers`.
+    /// Servers, IPv4 first; at most `VendorLimits.maximumServers`.
     package var servers: [SocketAddress]
 
     package var validFor: Duration?

@@ -39,7 +39,6 @@ enum AddressScope: Sendable, Hashable {
         self = scope
     }
 
-    /// Special-purpose networks that ``DNSWire`` does not classify.
     private static let specialV4: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([100, 64], 10, .site),
         ([192, 0, 2], 24, .documentation),

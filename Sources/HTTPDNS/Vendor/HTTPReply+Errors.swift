@@ -22,7 +22,6 @@ extension HTTPReply {
         }
     }
 
-    /// Returns the vendor's error code in member `key` of a JSON body.
     func code(in key: String) -> VendorCode? {
         guard body.count <= VendorLimits.maximumBody, let json = try? JSONValue.read(body) else {
             return nil
@@ -35,7 +34,6 @@ extension HTTPReply {
         guard let retryAfter, !retryAfter.isEmpty,
             retryAfter.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        // A number beyond the range of `Int64` is limited, too.
         return min(Int64(retryAfter) ?? .max, VendorLimits.maximumRetryAfter)
     }
 }

@@ -11,7 +11,6 @@ struct HTTPURL: Sendable, Hashable {
     /// Query without the question mark.
     let query: String
 
-    /// Parses `http(s)://host[:port]/path?query`, without user name and fragment.
     init?(_ text: String) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, (1...VendorLimits.maximumURL).contains(text.utf8.count),

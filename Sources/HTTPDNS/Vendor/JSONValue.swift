@@ -66,7 +66,6 @@ extension JSONValue {
         }
     }
 
-    /// Member of an object; nil if it is missing or null.
     subscript(key: String) -> JSONValue? {
         guard isObject else { return nil }
         var member = index + 1

@@ -31,7 +31,7 @@ package protocol Vendor: Sendable {
 
     var price: PriceModel { get }
 
-    /// Codec of the scheduling service, which returns server addresses; nil if there is none.
+    /// Codec of the scheduling service, if the vendor has one.
     var scheduling: (any AddressScheduling)? { get }
 }
 

@@ -19,14 +19,12 @@ package enum VendorError: Error, Hashable {
     /// Another status, or a code for a failure of this server.
     case serverStatus(Int, code: VendorCode? = nil)
 
-    /// RCODE of a resolver with a JSON API.
     case responseCode(RCode)
 
     case unreadable(UnreadableReply)
 
     case undecryptable
 
-    /// The reply has a name that was not requested.
     case wrongName
 
     case transport(HTTPError)
