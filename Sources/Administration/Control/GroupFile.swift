@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Group numbers from `/etc/group`, without NSS, whose modules could need this daemon.
+/// Group numbers from `/etc/group`.
+///
+/// NSS is not used, because an NSS module could need this daemon.
 package enum GroupFile {
     /// Maximum size of the file, enough for about 30,000 groups.
     static let maximumOctets = 1 << 20

@@ -7,7 +7,7 @@ package import Net
 
 /// Values of all metrics at one moment, since the start of the daemon.
 package struct MetricsReport: Sendable {
-    /// Counters without the labels of the properties below.
+    /// Counters; those with more labels are in the properties below.
     var stats: StatsReply
 
     var vendors: [VendorStatus] = []
@@ -80,7 +80,7 @@ extension MetricsReport {
 // MARK: - Parts
 
 extension MetricsReport {
-    /// Metric family, whose name follows `httpdnsd_`.
+    /// Metric family; `httpdnsd_` precedes its name.
     private typealias Number = (
         name: String, kind: Exposition.Kind, help: String, value: any MetricValue
     )

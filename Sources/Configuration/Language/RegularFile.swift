@@ -2,7 +2,7 @@
 import Glibc
 import HTTPDNS
 
-/// Open regular file, whose checks and content concern the same file.
+/// Open regular file; checks and content concern the same file.
 package struct RegularFile: ~Copyable {
     private let descriptor: CInt
 
