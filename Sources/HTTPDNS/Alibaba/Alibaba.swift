@@ -11,7 +11,7 @@ package struct Alibaba: Vendor {
     /// Key of v1 and of the scheduling service: the text that the console shows.
     let secret: Secret?
 
-    /// Key of v2, decoded from the same text.
+    /// Key of v2: the same text, decoded from hexadecimal.
     let signingKey: Secret?
 
     let cipher: (any Cipher)?
