@@ -4,16 +4,14 @@ enum ExitStatus: Int32 {
     case ok = 0
     /// The command failed or found nothing.
     case failed = 1
-    /// Wrong command line; the daemon was not called.
+    /// The command line is wrong; the daemon was not called.
     case usage = 2
-    /// No connection to the daemon.
     case unreachable = 3
-    /// `status` and `doctor` found problems.
     case degraded = 4
 }
 
 struct Failure: Error, Equatable {
-    /// One line; may contain untrusted text.
+    /// One line, possibly with untrusted text.
     var message: String
 
     var hint: String?
@@ -44,7 +42,6 @@ struct Failure: Error, Equatable {
         let error: Fault
     }
 
-    /// Line for standard output with `--json`.
     var json: String {
         let name = error ?? "\(status)"
         let report = Report(error: Report.Fault(name: name, message: message, hint: hint))
@@ -52,7 +49,7 @@ struct Failure: Error, Equatable {
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// Lines for standard error, without terminal sequences.
+    /// Text for standard error, without terminal sequences.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// Root command.
 struct Httpdnsctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdnsctl",
@@ -50,7 +49,8 @@ struct Httpdnsctl: ParsableCommand {
 
 /// Global options before the command.
 ///
-/// Not merged with `Options`: the parser gives a shared group only the values of the root command.
+/// `Options` cannot replace this type: the parser gives a shared group only the values of the root
+/// command.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,

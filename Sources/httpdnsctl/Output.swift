@@ -24,7 +24,7 @@ enum Output {
 
     /// Writes to standard output.
     ///
-    /// - Throws: if not all text was written; with status `ok` if the reader closed the pipe.
+    /// - Throws: if not all text was written; the status is `ok` if the reader closed the pipe.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
@@ -69,7 +69,7 @@ func systemMessage(_ number: Int32) -> String {
 }
 
 enum JSONOutput {
-    /// Sorted keys, no terminal sequences.
+    /// Encodes a value with sorted keys and without terminal sequences.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
         do {
             return escaped(
@@ -80,9 +80,9 @@ enum JSONOutput {
         }
     }
 
-    /// Writes `\uXXXX` for unprintable characters.
+    /// Writes unprintable characters as `\uXXXX`.
     ///
-    /// Except for line feeds, they occur only inside strings.
+    /// Except for line feeds, such characters occur only inside strings.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

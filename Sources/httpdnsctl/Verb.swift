@@ -10,7 +10,7 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-    /// Prints a reply as JSON or with `render`, and returns it decoded.
+    /// Prints a reply as JSON or with `render`, and returns the decoded reply.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,

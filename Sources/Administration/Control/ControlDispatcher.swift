@@ -3,7 +3,7 @@ package import Control
 package import Logging
 package import Net
 
-/// Dispatcher of control calls; uses no sockets and no clock.
+/// Dispatcher of control calls, without sockets and clock.
 package struct ControlDispatcher: Sendable {
     private let handler: any ControlHandling
 
@@ -11,10 +11,10 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Limits the jobs' time on the service loop.
+    /// Queue that limits the time of jobs on the service loop.
     let queue: ManagementQueue
 
-    /// Each check takes the memory of a second set of settings.
+    /// Queue of checks, because each check takes the memory of a second set of settings.
     let checks = ManagementQueue()
 
     package init(
@@ -92,7 +92,6 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(try await read()) }
     }
 
-    /// Returns the message with one of several results.
     private func part(
         _ results: some Encodable & Sendable,
         for peer: StreamConnection.Credentials
@@ -207,7 +206,7 @@ package struct ControlDispatcher: Sendable {
                 logger.notice("vendor \(vendor): counts of billed units reset by an operator")
                 return try await Self.message(reply)
             }
-            // Not in the queue, because it waits for servers.
+            // This call waits for servers, so it is not in the queue.
             await handler.countByVendors()
             return try await message(for: peer) { try await handler.bill(request) }
         case .prove:
@@ -315,7 +314,6 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Throws `expectedMore` for a call without `more`.
     private static func allowMore(_ call: Call) throws(MethodError) {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
@@ -337,7 +335,6 @@ package struct ControlDispatcher: Sendable {
         )
     }
 
-    /// Checks the permission to see the queries of clients.
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials

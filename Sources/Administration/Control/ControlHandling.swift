@@ -11,10 +11,9 @@ package protocol ControlHandling: Sendable {
     /// Sends one of several replies, and waits until the peer has accepted it.
     typealias Send<Results> = @ServiceLoop (Results) async throws -> Void
 
-    /// Returns the state of the daemon and its problems.
     func status() async throws(MethodError) -> StatusReply
 
-    /// Returns the counters, then resets them with `reset`.
+    /// Returns the counters; with `reset`, then resets them.
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
     /// Sends the counters immediately and after every `interval`, until cancelled.
@@ -26,10 +25,10 @@ package protocol ControlHandling: Sendable {
     /// Removes cache entries, or marks them stale with `soft`; `notFound` for an unknown source.
     func flush(_ scope: FlushRequest.Scope, soft: Bool) async throws(MethodError) -> FlushReply
 
-    /// Returns cache entries, without network traffic; may be empty.
+    /// Returns cache entries, possibly none, without network traffic.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Explains an answer; no network traffic unless `isLive`.
+    /// Explains an answer, without network traffic unless `isLive`.
     func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
 
     /// Resolves names like client queries.
@@ -46,7 +45,7 @@ package protocol ControlHandling: Sendable {
 
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 
-    /// Asks the vendors for their own counts, which `bill` returns; takes up to 6 s.
+    /// Queries the vendors for their own counts, which `bill` returns; takes up to 6 s.
     func countByVendors() async
 
     /// Returns billed units and costs, after resetting the counts of `request.reset`.
@@ -62,7 +61,6 @@ package protocol ControlHandling: Sendable {
 
     func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
 
-    /// Returns the names or clients with the most recent queries.
     func topQueries(
         _ kind: TopRequest.Kind,
         count: Int
@@ -84,7 +82,6 @@ package protocol ControlHandling: Sendable {
     /// Returns all routes, or the route of a name; may throw `notFound`.
     func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply
 
-    /// Returns the log level, after changing it if requested.
     func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
     func reload() async throws(MethodError) -> ReloadReply

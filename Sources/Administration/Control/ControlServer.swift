@@ -10,23 +10,18 @@ package import Net
 /// service loop. `ControlPlaces` has the limits.
 @ServiceLoop
 package final class ControlServer {
-    /// Resource limits of clients.
     package struct Limits: Sendable {
-        /// Clients, 1 to 1024.
+        /// Maximum clients, 1 to 1024.
         package var connections = 16
 
-        /// Idle timeout between calls.
         package var idle = Duration.seconds(60)
 
-        /// Timeout of a call, from its first octet to its last.
         package var arrival = Duration.seconds(5)
 
-        /// Timeout for a client to accept a reply.
         package var departure = Duration.seconds(5)
 
         static let readOctets = 16 * 1024
 
-        /// Makes the default limits.
         package init() {}
     }
 
@@ -38,7 +33,7 @@ package final class ControlServer {
 
     private let logger: Logger
 
-    /// At most `limits.connections`.
+    /// Tasks of clients, at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     private var places: ControlPlaces
@@ -47,7 +42,6 @@ package final class ControlServer {
 
     // MARK: - Making
 
-    /// Makes a server; `run` starts it.
     package init(
         listener: StreamListener,
         dispatcher: ControlDispatcher,
@@ -64,10 +58,9 @@ package final class ControlServer {
 
     // MARK: - Running
 
-    /// Number of connected clients.
     package var clients: Int { tasks.count }
 
-    /// Serves clients until cancelled or until the listener fails.
+    /// Serves clients until the task is cancelled or the listener fails.
     ///
     /// - Throws: the listener's error; `cancelled` or `closed` after a regular end.
     package func run() async throws(SocketError) {
@@ -83,7 +76,6 @@ package final class ControlServer {
         throw end
     }
 
-    /// Returns the error of the listener.
     private func accept() async -> SocketError {
         while true {
             do throws(SocketError) {
@@ -92,8 +84,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // Unstructured: Swift 6.3 cannot check a task that a global actor adds to a group.
-                // `run` cancels the task.
+                // The task is unstructured, because Swift 6.3 cannot check a task that a global
+                // actor adds to a group. `run` cancels the task.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -104,7 +96,7 @@ package final class ControlServer {
         }
     }
 
-    /// Nil if a limit is reached or the client has disconnected.
+    /// Returns nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -174,7 +166,7 @@ package final class ControlServer {
         }
     }
 
-    /// The connection ends if the client does not accept a reply in time.
+    /// Answers a call; the connection ends if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,

@@ -12,7 +12,7 @@ package struct GroupSocket {
     /// Failure that leaves the socket usable.
     package let warning: String?
 
-    /// Opens a Unix socket; if the group fails, with the daemon's group.
+    /// Opens a Unix socket; if the group fails, the socket has the daemon's group.
     ///
     /// - Parameters:
     ///   - what: purpose for messages, such as `control`.

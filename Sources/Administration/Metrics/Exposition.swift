@@ -5,7 +5,6 @@
 /// Empty families and repeated samples are omitted: a scraper would reject a repeated sample.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
-        /// Prometheus text format 0.0.4.
         case prometheus
 
         /// OpenMetrics 1.0.0.
@@ -26,17 +25,15 @@ package struct Exposition {
 
         case histogram
 
-        /// Always 1, with labels.
+        /// Metric with labels, always 1.
         case info
     }
 
-    /// In output order.
     typealias Labels = KeyValuePairs<String, String>
 
     let form: Form
     private var text = ""
 
-    /// Current family: name, lines and used names with labels.
     private var name = ""
     private var lines = ""
     private var labels: Set<String> = []
@@ -50,7 +47,7 @@ package struct Exposition {
     /// Writes a metric family.
     ///
     /// - Parameters:
-    ///   - name: without `_total` or `_info`, which `kind` adds.
+    ///   - name: name without `_total` or `_info`, which `kind` adds.
     ///   - help: noun phrase without a full stop.
     mutating func family(
         _ name: String,
@@ -123,7 +120,7 @@ package struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// Both formats escape the same characters.
+    /// Escapes a value in the same way for both formats.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value

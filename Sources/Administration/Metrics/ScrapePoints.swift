@@ -17,7 +17,6 @@ package final class ScrapePoints {
     private let logger: Logger
     private let renderer: ScrapeRenderer
 
-    /// Makes an empty list; `report` returns the current metrics.
     package init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
         self.logger = logger
         renderer = ScrapeRenderer(report)
@@ -77,7 +76,6 @@ package final class ScrapePoints {
     }
 }
 
-/// Failure to listen for metrics scrapes.
 package struct MetricsListenError: Error, CustomStringConvertible {
     fileprivate let place: MetricsPlace
     fileprivate let error: SocketError

@@ -3,7 +3,7 @@ internal import Net
 
 /// Renderer of the metrics: one scrape at a time.
 ///
-/// Waiting requests share the next scrape: values are never older than a request.
+/// Waiting requests share the next scrape, so values are never older than a request.
 @ServiceLoop
 final class ScrapeRenderer {
     /// Common user of all scrapes, because HTTP clients have no user ID.
@@ -12,7 +12,6 @@ final class ScrapeRenderer {
     private let report: @ServiceLoop () -> MetricsReport
     private let queue: ManagementQueue
 
-    /// Scrapes that have not begun.
     private var pending: [Exposition.Form: Task<[UInt8], Never>] = [:]
 
     init(

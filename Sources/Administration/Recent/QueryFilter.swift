@@ -89,12 +89,11 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Mnemonic, or `rcode11`.
+    /// Returns true for a mnemonic, or a number such as `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
-    /// Checks type, response time and client.
     func passes(_ record: QueryRecord) -> Bool {
         (type.map { $0.rawValue == record.type } ?? true)
             && (slower.map { record.microseconds > $0 } ?? true)
@@ -103,7 +102,6 @@ struct QueryFilter: Sendable {
 
     func passes(_ name: Name) -> Bool { self.name.map { name.isEqualOrBelow($0) } ?? true }
 
-    /// Checks RCODE and source.
     func passes(_ event: QueryEvent) -> Bool {
         (rcode.map { $0 == event.rcode } ?? true)
             && (source.map { source in

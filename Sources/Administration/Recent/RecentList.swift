@@ -7,7 +7,7 @@ package import Resolver
 
 /// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Takes milliseconds: the service loop uses `offLoop`.
+/// Reading takes milliseconds, so the service loop uses `offLoop`.
 package struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
@@ -131,7 +131,7 @@ package struct RecentList: Sendable {
 }
 
 extension QueryRecord {
-    /// Resolved, without a fresh cache entry.
+    /// True if the query was resolved without a fresh cache entry.
     fileprivate var isMiss: Bool {
         switch source {
         case .stale, .vendor, .upstream, .failed: true

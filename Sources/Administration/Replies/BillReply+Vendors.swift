@@ -5,7 +5,6 @@ internal import HTTPDNS
 internal import Net
 
 extension BillReply {
-    /// Number of names in each bill.
     private static let names = 10
 
     /// Makes the bills of all vendors.
@@ -37,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, weight: statistics.price.weight, units: bill.units.month)
             }
-            // A merged, paired or cached look-up would have cost one item; names of a shared request
-            // only save units if requests are billed.
+            // A merged, paired or cached look-up would have cost one item. Names of a shared
+            // request save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -89,7 +88,7 @@ extension BilledCost {
 }
 
 extension VendorCount {
-    /// Makes the comparison of the vendor's count with `units`, ours of the month.
+    /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
     /// - Parameter weight: units of a resolution, which Alibaba weights by protection.
     fileprivate init(_ outcome: ResolveCounts.Outcome, weight: UInt64, units ours: UInt64?) {
@@ -114,7 +113,7 @@ extension VendorCount {
 // MARK: - Advice
 
 extension BillAdvice {
-    /// Shortest period of the counters from which a daily rate is computed, in seconds.
+    /// Shortest period in seconds for which a daily rate is computed.
     private static let shortestPeriod = 60
 
     private static let secondsADay = 86_400.0

@@ -81,7 +81,7 @@ extension ExplainedCost {
 }
 
 extension Decision {
-    /// Returns the most units of a request to `client` for this query.
+    /// Returns the maximum units of a request to `client` for this query.
     @ServiceLoop
     fileprivate func units(of client: VendorClient) -> UInt64 {
         client.maximumUnits(
@@ -95,7 +95,6 @@ extension Decision {
 // MARK: - Steps
 
 extension Decision {
-    /// Returns the answer; nil if a vendor or an upstream must be queried.
     fileprivate func answer(_ origins: AnswerSourceRegistry) -> Resolved? {
         if let hit { return Resolved(hit, origins) }
         let question = query.question

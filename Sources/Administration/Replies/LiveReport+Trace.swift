@@ -39,7 +39,6 @@ extension LiveReport {
 
 extension LiveAttempt {
     fileprivate init(_ attempt: Trace.Attempt, since start: Instant) {
-        // Assigned through a variable, as in `VendorStats`.
         var reply = Self(
             name: attempt.name,
             server: attempt.server,

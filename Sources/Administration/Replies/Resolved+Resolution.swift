@@ -20,7 +20,7 @@ extension Resolved {
         }
     }
 
-    /// Result of a cache entry; `staleTTL` in seconds if served stale.
+    /// Makes the result of a cache entry; `staleTTL` is the TTL in seconds of a stale answer.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(
@@ -53,9 +53,7 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Returns vendor or upstream, and server; nil for this daemon.
-    ///
-    /// The daemon has several numbers.
+    /// Returns vendor or upstream, and server; nil for this daemon, which has several numbers.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

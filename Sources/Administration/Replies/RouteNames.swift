@@ -5,7 +5,7 @@ internal import HTTPDNS
 
 /// Names of routes: place and first domain.
 ///
-/// Made once per reload: there may be 100,000 routes.
+/// The names are made once per reload, because there may be 100,000 routes.
 package struct RouteNames: Sendable {
     private struct Known: Sendable {
         let index: Int

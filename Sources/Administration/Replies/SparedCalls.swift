@@ -3,7 +3,7 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Avoided calls by vendor, except those that the vendor client counts.
+/// Avoided calls by vendor, without those that the vendor client counts.
 struct SparedCalls {
     private(set) var cached: [String: UInt64] = [:]
 
@@ -13,7 +13,6 @@ struct SparedCalls {
     /// Queries for the other family of a name without address.
     let paired: [String: UInt64]
 
-    /// Removed private addresses.
     let dropped: [String: UInt64]
 
     @ServiceLoop

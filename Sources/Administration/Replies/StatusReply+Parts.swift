@@ -66,7 +66,6 @@ extension SnapshotStatus {
 }
 
 extension Duration {
-    /// Unit of latencies in the control protocol.
     var inMilliseconds: Double {
         let parts = components
         let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
@@ -79,7 +78,7 @@ extension Instant {
         Int((self - earlier).components.seconds)
     }
 
-    /// Rounded up; 0 if the instant has passed.
+    /// Returns the seconds until the instant, rounded up; 0 if it has passed.
     func seconds(from now: Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components

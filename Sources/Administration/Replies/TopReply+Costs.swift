@@ -10,7 +10,7 @@ extension TopReply<NameCost> {
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ state: DaemonState) {
         let routes = state.routeNames
-        // Each top name is a top name of a vendor.
+        // Each top name of all vendors is also a top name of one vendor.
         let costs = state.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(entry, vendor: vendor.settings.name, routes)
@@ -29,7 +29,6 @@ extension TopReply<NameCost> {
 }
 
 extension NameCost {
-    /// Makes the cost of a name from the counts of the vendor's client.
     init(_ entry: CostTable.Entry, vendor: String, _ routes: RouteNames) {
         self.init(
             name: "\(entry.name)",

@@ -58,7 +58,7 @@ extension VendorStatus {
         }
     }
 
-    /// Nil also if an operator paused the vendor.
+    /// Problem for `status`; nil if there is none or if an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator:
@@ -93,7 +93,7 @@ extension VendorStatus {
 }
 
 extension VendorRest {
-    /// Nil if the vendor is used.
+    /// Makes the reason why a vendor is not used; nil if it is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
@@ -131,7 +131,6 @@ extension BudgetStatus {
 }
 
 extension BudgetStatus {
-    /// The limit that is reached.
     fileprivate var text: String {
         if let limit = unitsPerMonth, (unitsThisMonth ?? 0) >= limit {
             "monthly budget of \(limit) units (until the month ends)"
@@ -175,7 +174,7 @@ extension BilledCost {
         self.init(cost)
     }
 
-    /// Sum of the costs; nil if there is none, or if one is unknown or in another currency.
+    /// Makes the sum of the costs; nil without costs, or if one is unknown or in another currency.
     init?(sum costs: [BilledCost?]) {
         let known = costs.compactMap(\.self)
         guard let first = known.first, known.count == costs.count,
@@ -189,7 +188,7 @@ extension BilledCost {
         )
     }
 
-    /// Rounded to 10⁻⁹, because the sum of many small prices has no exact binary form.
+    /// Rounds to 10⁻⁹, because the sum of many small prices has no exact binary form.
     private init(_ price: PriceModel.Price) {
         self.init(
             amount: (price.amount * 1_000_000_000).rounded() / 1_000_000_000,
@@ -213,7 +212,6 @@ extension PauseReply {
 
 extension VendorServer {
     fileprivate init(_ server: ServerStatistics, now: Instant) {
-        // Assigned through a variable, as in `VendorStats`.
         var reply = Self(address: "\(server.address)", current: server.isCurrent)
         let isResting = server.limitedUntil.map { now < $0 } ?? false
         reply.state = server.failuresInRow > 0 || isResting ? .down : .up

@@ -54,7 +54,6 @@ extension ControlHandler {
         return reply
     }
 
-    /// Makes one call if `left` units suffice for its upper bound.
     private func step(
         _ proof: ProofCase,
         of vendor: (settings: VendorSettings, client: VendorClient),
@@ -105,7 +104,7 @@ extension ControlHandler {
 }
 
 extension String {
-    /// Returns the text without the occurrences of `texts` as whole words.
+    /// Returns the text with whole words in `texts` replaced by `other`.
     fileprivate func hiding(_ texts: [String], as other: String = "…") -> String {
         texts.filter { !$0.isEmpty }.reduce(self) { text, hidden in
             text.replacing(hidden, with: other)

@@ -12,34 +12,29 @@ package import Upstream
 /// Daemon as the control verbs and metrics see it.
 @ServiceLoop
 package protocol ManagedDaemon: AnyObject {
-    /// A reload replaces the state.
     var state: DaemonState { get }
 
     var settingsFile: String { get }
 
-    /// Nil if the daemon does not control its log.
     var log: LogSink? { get }
 
-    /// Applies all settings or none.
     func reload() async -> ReloadOutcome
 
-    /// Checks the settings file or another text like a reload.
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
 /// Acceleration as the control verbs and metrics see it.
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Up to date after ``collect()``.
+    /// Counters at the latest ``collect()``.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
 
     var status: AccelerationStatus { get }
 
-    /// Updates counters and recent queries.
     func collect()
 
-    /// Suspends acceleration: workers see every query.
+    /// Suspends acceleration during `body`, so that workers see every query.
     func suspended(while body: () async throws -> Void) async rethrows
 }
 
@@ -61,19 +56,15 @@ package struct DaemonState {
     package var misses: MissQueue?
     package var accelerator: any ManagedAccelerator
 
-    /// Counters of workers that a reload has ended.
     package var closedWorkers: (queries: QuerySums, hits: LatencySum)
 
-    /// Merged lookups of removed vendors.
     package var mergedOfFormerVendors: UInt64
 
     package var network: NetworkEvents
     package var cacheFile: CacheFileState?
 
-    /// Nil if the last reload succeeded.
     package var reloadProblem: String?
 
-    /// Nil without a ``LogSink``.
     package var droppedLogLines: UInt64?
 
     package var recent: [RecentQueries] {
@@ -136,10 +127,8 @@ package struct NetworkEvents {
 package struct CacheFileState {
     package let path: String
 
-    /// Age and size, if known.
     package var latest: (instant: Instant, entries: UInt64, octets: Int)?
 
-    /// Nil if the last access succeeded.
     package var fault: String?
 
     package init(path: String) { self.path = path }

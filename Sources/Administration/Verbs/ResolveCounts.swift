@@ -9,7 +9,6 @@ internal import Resolver
 /// The vendors' own counts of resolutions, fetched on demand.
 @ServiceLoop
 final class ResolveCounts {
-    /// Count, or the reason why there is none.
     typealias Outcome = Result<ResolveCount, Failure>
 
     struct Failure: Error {
@@ -19,7 +18,6 @@ final class ResolveCounts {
     /// Minimum time between two requests with the same access key.
     private static let pause = Duration.seconds(60)
 
-    /// Time limit for the address of the interface.
     private static let lookUpTimeout = Duration.seconds(3)
 
     /// Latest outcomes by vendor, with the key and the time of the request.
@@ -36,7 +34,6 @@ final class ResolveCounts {
         return known
     }
 
-    /// Fetches the counts that are older than a minute.
     func refresh(_ state: DaemonState) async {
         let now = state.clocks.now()
         let names = Set(state.vendors.map(\.settings.name))
@@ -46,7 +43,7 @@ final class ResolveCounts {
             guard let last = outcomes[vendor.settings.name] else { return true }
             return now - last.at >= Self.pause || last.call.billing != vendor.settings.billing
         }
-        // Other calls meanwhile see that a request is under way.
+        // Other calls meanwhile must see that a request is in flight.
         for vendor in due {
             outcomes[vendor.settings.name] = (
                 vendor.settings, now, .failure(Failure(text: "the request is under way; try again"))

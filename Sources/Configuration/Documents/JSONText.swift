@@ -2,7 +2,7 @@
 
 /// Prints trees as JSON; plain scalars have the types of YAML 1.2.
 enum JSONText {
-    /// Exceeded only by a single value.
+    /// Maximum columns; only a single value may exceed them.
     static let width = 100
 
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
@@ -42,7 +42,6 @@ enum JSONText {
         }
     }
 
-    /// Requires a text without control characters.
     private static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
@@ -51,7 +50,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Marks scalars that need no quotes as plain.
+    /// Tree with scalars marked as plain if they need no quotes.
     var typed: YAMLNode {
         var copy = self
         switch content {

@@ -38,7 +38,7 @@ extension SettingsManual {
         return [".Bl -tag -width Ds"] + items + [".El"]
     }
 
-    /// One sentence per line, as mdoc(7) recommends.
+    /// Writes one sentence per line, as mdoc(7) recommends.
     private static func text(_ text: String) -> [String] {
         let paragraphs = text.split(separator: "\n").map { paragraph in
             paragraph.replacing("\\", with: "\\e").replacing(". ", with: ".\n")

@@ -4,7 +4,6 @@
 ///
 /// Options without a default are commented out.
 package enum SettingsManual {
-    /// Content of `config/httpdnsd.yaml`.
     package static var text: String {
         let entries = Settings.table.explain(Settings())
         let lines =
@@ -24,15 +23,15 @@ package enum SettingsManual {
 
         var isRequired = false
 
-        /// Unused for sections and lists.
+        /// Schema of the value; unused for sections and lists.
         var schema = YAMLNode.map([])
 
-        /// Nil if the default depends on other options or is absent.
+        /// Default; nil if the default is absent or depends on other options.
         var standard: YAMLNode?
     }
 
     indirect enum Form: Sendable {
-        /// The default, except inside an example.
+        /// Default of the option, or a value of an example.
         case value(YAMLNode)
 
         case example(YAMLNode)
@@ -53,7 +52,7 @@ package enum SettingsManual {
         /// Options that this example describes.
         var entries: [Entry]
 
-        /// The same, with the options that another example describes.
+        /// Options of this and of the other examples.
         var allEntries: [Entry]
     }
 

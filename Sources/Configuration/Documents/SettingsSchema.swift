@@ -4,7 +4,6 @@
 ///
 /// Only `--check` also checks ranges of durations and sizes, references, conflicts and secrets.
 package enum SettingsSchema {
-    /// Content of `config/httpdnsd.schema.json`.
     package static var text: String {
         let head = YAMLNode.map([
             ("$schema", .text("http://json-schema.org/draft-07/schema#")),
@@ -90,7 +89,7 @@ extension SettingsSchema {
         )
     }
 
-    /// Numbers with decimals, which may lack quotes.
+    /// Number with decimals, possibly without quotes.
     static func decimal(maximum: Int, pattern: String) -> YAMLNode {
         .map([
             ("type", .list([.text("number"), .text("string")])),
@@ -100,7 +99,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Words such as `1.1`, numbers in YAML 1.2, may lack quotes.
+    /// Words that may lack quotes, also words such as `1.1`, which is a number in YAML 1.2.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -131,7 +130,7 @@ extension SettingsSchema {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// `true` and `false` are constants.
+    /// Any of several forms; `true` and `false` are constants.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (

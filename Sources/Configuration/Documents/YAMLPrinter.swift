@@ -2,7 +2,7 @@
 
 /// Prints trees in a form that `YAMLReader` reads back.
 enum YAMLPrinter {
-    /// Exceeded only by a single value.
+    /// Maximum columns; only a single value may exceed them.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -85,7 +85,6 @@ extension YAMLNode {
         }
     }
 
-    /// Requires a text without control characters.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for character in text.unicodeScalars {

@@ -66,7 +66,7 @@ extension Settings {
         }
     }
 
-    /// Each exception must be below a domain of the route.
+    /// Checks that each exception is below a domain of the route.
     private func checkExceptions(
         of route: RouteSettings,
         _ path: String,
@@ -84,7 +84,7 @@ extension Settings {
         }
     }
 
-    /// Requires vendors or upstreams, and vendors for `fallback: none`.
+    /// Checks that a route has vendors or upstreams, and vendors for `fallback: none`.
     private func checkAnswerers(
         of route: RouteSettings,
         _ path: String,
@@ -106,7 +106,7 @@ extension Settings {
         }
     }
 
-    /// Checks that the lower TTL limit of the route's names is not above the upper one.
+    /// Checks that the minimum TTL of the route's names is not above the maximum TTL.
     private func checkLifetimes(
         of route: RouteSettings,
         _ path: String,

@@ -30,7 +30,7 @@ extension Settings {
         }
     }
 
-    /// Requires an address that is not a listen address.
+    /// Checks that an upstream has an address that is not a listen address.
     private func checkAddresses(
         of upstream: UpstreamSettings,
         _ path: String,

@@ -20,7 +20,7 @@ extension Settings {
 // MARK: - Listeners
 
 extension Settings {
-    /// Requires `allow` for unspecified addresses; warns of open resolvers and unreachable
+    /// Checks that unspecified addresses have `allow`; warns of open resolvers and unreachable
     /// listeners.
     private func checkListeners(_ reading: inout SettingsReading) {
         var seen: Set<SocketAddress> = []
@@ -56,7 +56,7 @@ extension Settings {
 // MARK: - Answers
 
 extension Settings {
-    /// Requires that some names can be resolved; warns if names without a route cannot.
+    /// Checks that some names can be resolved; warns if names without a route cannot.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
         guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
             !reading.isDamaged("routes"),

@@ -5,20 +5,21 @@ package struct SettingsChange: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         case added, removed, changed
 
-        /// Change of a secret, without values.
+        /// Change of a secret, which is reported without values.
         case secret
     }
 
     package let kind: Kind
 
-    /// Path with names for entries and the first domain for routes, such as
-    /// `vendors.tencent.timeout`, `routes.example.com.vendors`.
+    /// Path with names for entries and the first domain for routes.
+    ///
+    /// Examples: `vendors.tencent.timeout`, `routes.example.com.vendors`.
     package let path: String
 
-    /// YAML; nil if there was none, and for a secret.
+    /// Earlier value as YAML; nil for a new option and for a secret.
     package let old: String?
 
-    /// YAML; nil if there is none, and for a secret.
+    /// New value as YAML; nil for a removed option and for a secret.
     package let new: String?
 
     package init(_ path: String, from old: String?, to new: String?) {
@@ -28,7 +29,6 @@ package struct SettingsChange: Sendable, Hashable {
         self.new = new
     }
 
-    /// Makes a change of a secret's value.
     package init(secret path: String) {
         kind = .secret
         self.path = path
@@ -68,7 +68,7 @@ extension Settings {
 struct TreeComparison {
     private(set) var changes: [SettingsChange] = []
 
-    /// Compared values and list items, for tests.
+    /// Number of compared values and list items, for tests.
     private(set) var steps = 0
 
     /// Records the differences in linear time.
@@ -154,7 +154,7 @@ struct TreeComparison {
 }
 
 extension YAMLNode {
-    /// The `name` of a list entry, or its first domain.
+    /// `name` of a list entry, or its first domain.
     fileprivate var entryName: String? {
         if let name = self["name"]?.scalar { return name }
         guard case .sequence(let domains) = self["domains"]?.content else { return nil }
@@ -188,7 +188,7 @@ extension RouteSettings {
 }
 
 extension VendorSettings {
-    /// Returns true if all values except the place are equal.
+    /// Returns true if all values are equal; ignores their places.
     package func hasSameValues(as other: VendorSettings) -> Bool {
         var other = other
         other.place = place
@@ -202,7 +202,6 @@ extension VendorSettings {
         name == other.name && answerValues == other.answerValues
     }
 
-    /// Values that determine answers, without secrets.
     package var answerValues: String {
         let standard = VendorSettings(name: name, place: place)
         var values = self
@@ -224,7 +223,6 @@ extension VendorSettings {
 }
 
 extension UpstreamSettings {
-    /// Returns true if servers and protocol are equal; ignores `only`.
     package func hasSameServers(as other: UpstreamSettings) -> Bool {
         var other = other
         other.place = place
@@ -236,7 +234,6 @@ extension UpstreamSettings {
 // MARK: - Changes that need a restart
 
 extension Settings {
-    /// Returns the settings that can replace `running`, and the options that need a restart.
     package func takingEffect(after running: Settings) -> (
         settings: Settings, needsRestart: [String]
     ) {

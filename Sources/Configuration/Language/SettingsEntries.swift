@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A route or an upstream in the settings.
 protocol SettingsEntry: Sendable {
     static var table: SettingsTable<Self> { get }
 
     init(name: String, place: SettingsPlace)
 
-    /// Empty for entries without a name.
     var name: String { get }
 }
 
@@ -16,7 +14,7 @@ protocol SettingsNamedEntry: Sendable {
 
     var table: SettingsTable<Self> { get }
 
-    /// Returns why a later file cannot extend this entry with `node`; nil if it can.
+    /// Returns the reason why a later file cannot extend this entry with `node`; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
     static var examples: [SettingsManual.Example] { get }
@@ -149,7 +147,6 @@ extension SettingsOption {
     }
 }
 
-/// Rules for names of vendors and upstreams.
 enum EntryName {
     static let maximumLength = 63
 

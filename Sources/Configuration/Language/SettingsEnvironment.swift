@@ -4,21 +4,20 @@ package import Net
 
 /// Properties of the process that the settings depend on.
 package struct SettingsEnvironment: Sendable {
-    /// `$CREDENTIALS_DIRECTORY` of systemd.
     package var credentialsDirectory: String?
 
-    /// True outside of the unit: missing credentials are only warnings.
+    /// True outside of the unit, where missing credentials are only warnings.
     package var passesOverCredentials = false
 
     /// True if libcurl supports HTTP/3; nil to query libcurl.
     package var hasHTTP3: Bool?
 
-    /// Returns true for an address of this machine.
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
     /// Returns true if a path is a directory or inaccessible.
     ///
-    /// Always true at the start of the daemon, which an unresponsive disk must not delay.
+    /// At the start of the daemon, the function always returns true: an unresponsive disk must not
+    /// delay the start.
     package var mayBeDirectory: @Sendable (String) -> Bool
 
     package init(
@@ -61,7 +60,6 @@ package struct SettingsEnvironment: Sendable {
         return environment
     }
 
-    /// State directory of the systemd unit: first of `$STATE_DIRECTORY`.
     package static var stateDirectory: String? {
         // SAFETY: as above.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
@@ -76,17 +74,17 @@ struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// The secret is a credential, and the process has none.
+    /// True if the secret is a credential and the process has no credentials.
     var isUnavailable = false
 
-    /// The reason is the content or length of the file.
+    /// True if the reason is the content or length of the file.
     var describesContent = false
 }
 
 // MARK: - Secrets
 
 extension SettingsEnvironment {
-    /// In octets; real secrets have 8 to 64.
+    /// Maximum size in octets; real secrets have 8 to 64.
     static let maximumSecretOctets = 4096
 
     /// Reads a secret without its final newline.

@@ -7,7 +7,7 @@ struct SettingsFile: Sendable {
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// A service with its own user cannot read the file.
+    /// True if a service with its own user cannot read the file.
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {
@@ -62,7 +62,7 @@ struct SettingsFile: Sendable {
 extension SettingsFile {
     static let directorySuffix = ".d"
 
-    /// Other files and hidden files are ignored.
+    /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
     /// Reads the drop-ins of `file` in byte order; the directory may be missing.

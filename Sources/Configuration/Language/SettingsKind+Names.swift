@@ -4,7 +4,7 @@ package import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
-    /// IP addresses with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
+    /// IP address with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
@@ -51,7 +51,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// A host name gives a hint.
+    /// Parses an address; throws with a hint for a host name.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
@@ -73,7 +73,7 @@ extension SettingsKind where Value == IPPrefix {
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // Set host bits are a common mistake.
+                // A network with host bits is a common mistake.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),

@@ -3,7 +3,7 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// `complaint` must not quote the secret.
+    /// Makes a kind of secret; the result of `complaint` must not quote the secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -21,7 +21,7 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// `{file: PATH}` or `{credential: NAME}`; read immediately.
+    /// Secret `{file: PATH}` or `{credential: NAME}`, read immediately.
     ///
     /// Messages never quote an invalid value, which may be the secret.
     static var secret: SettingsKind {

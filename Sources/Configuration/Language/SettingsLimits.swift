@@ -33,19 +33,18 @@ enum SettingsLimits {
 
     static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
 
-    /// Less than the 3 s that the vendors have.
+    /// Wait for the vendors, less than the 3 s that they have.
     static let fallbackAfter: ClosedRange<Duration> = .milliseconds(50)...(.milliseconds(2_900))
 
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
 
-    /// Lifetime of a vendor's server list.
     static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
 
     static let concurrentCalls = 1...128
 
-    /// Calls in flight of all vendors together.
+    /// Calls in flight of all vendors.
     ///
-    /// A hedged call has two transfers of about 42 KiB: together 11 MiB of `MemoryMax`.
+    /// A hedged call has two transfers of about 42 KiB each: in total 11 MiB of `MemoryMax`.
     static let concurrentCallsTogether = 128
 
     static let callsPerDay = 1...1_000_000_000
@@ -55,53 +54,51 @@ enum SettingsLimits {
 
     static let freeUnits = 0...1_000_000_000_000
 
-    /// Units of one billed item.
     static let weight = 0...1_000
 
-    /// Number of parameters for custom resolution by Alibaba; their total length is limited, too.
+    /// Parameters of Alibaba's custom resolution; their total length has its own limit.
     static let parameters = 0...100
 
-    /// In octets.
+    /// Octets.
     static let cacheSize = (1 << 20)...(64 << 30)
 
-    /// RFC 2181 §8 allows 68 years, too long in practice.
+    /// At most 7 days; RFC 2181 §8 allows 68 years.
     static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
 
-    /// RFC 2308 §5 proposes at most three hours.
+    /// At most three hours, as RFC 2308 §5 proposes.
     static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
 
-    /// RFC 8767 §5 proposes one to three days.
+    /// At most three days; RFC 8767 §5 proposes one to three days.
     static let staleWindow: ClosedRange<Duration> = .seconds(1)...(.seconds(3 * 86_400))
 
-    /// RFC 8767 §5 proposes 1.8 s.
+    /// At most 1.8 s, as RFC 8767 §5 proposes.
     static let staleAfter: ClosedRange<Duration> = .zero...(.milliseconds(1_800))
 
-    /// RFC 8767 §4 recommends 30 s, and requires more than 0.
+    /// At most 30 s, as RFC 8767 §4 recommends; 0 is not allowed.
     static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
 
     static let prefetchAt = 50...95
 
-    /// Vendor lookups per minute.
     static let prefetchBudget = 0...6_000
 
     static let prefetchNames = 0...1_000
 
-    /// Each file is watched.
+    /// Hosts files, each of which is watched.
     static let hostsFiles = 0...32
 
     static let hostAddresses = 1...64
 
-    /// Each queried name is compared with every probe.
+    /// Probes, each of which is compared with each queried name.
     static let probes = 0...256
 
     static let port = 1...65_535
 
-    /// Each answer is compared with every exception.
+    /// Exceptions, each of which is compared with each answer.
     static let rebindingExceptions = 0...1000
 
-    /// In octets: `PATH_MAX` without its NUL.
+    /// Octets: `PATH_MAX` without its NUL.
     static let pathOctets = 4095
 
-    /// In octets: `sun_path` without its NUL.
+    /// Octets: `sun_path` without its NUL.
     static let socketPathOctets = 107
 }

@@ -2,7 +2,6 @@
 
 /// Errors, warnings, and places of values.
 struct SettingsReading {
-    /// Limit of errors, and of warnings.
     static let maximumProblems = 100
 
     let files: [String]
@@ -20,7 +19,7 @@ struct SettingsReading {
     /// Places by path, such as `routes[0].domains[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Values that are not fully read; checks that need these values are skipped.
+    /// Paths of values that are not fully read; checks that need these values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -32,7 +31,6 @@ struct SettingsReading {
 struct SettingsKey: Sendable {
     var shown = ""
 
-    /// Path in checks: `routes[0].domains`.
     var path = ""
 
     func option(_ name: String) -> SettingsKey {
@@ -57,12 +55,12 @@ extension SettingsReading {
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// True also for an invalid option.
+    /// Returns true if the files have the option, even with an invalid value.
     func has(_ path: String) -> Bool { places[path] != nil }
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// A later file replaces the records below `key`.
+    /// Removes the records below `key`, because a later file replaces the values.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -75,12 +73,12 @@ extension SettingsReading {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// `on line 3`, or `at /etc/….yaml:3`.
+    /// Returns `on line 3`, or `at /etc/….yaml:3` for another file.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// The start if the files do not contain the value.
+    /// Returns the place of a value, or the start if the files do not contain the value.
     func place(of path: String) -> YAMLPlace { places[path] ?? .start }
 }
 

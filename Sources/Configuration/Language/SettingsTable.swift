@@ -27,14 +27,14 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// The owner's values are the defaults.
+    /// Returns the entry of the manual; the owner's values are the defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Later files overwrite the values of earlier files.
+    /// Reads a section; later files overwrite the values of earlier files.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -107,7 +107,7 @@ extension SettingsOption {
     ///
     /// - Parameters:
     ///   - standard: the default in words, if it depends on other options.
-    ///   - example: for the manual, if the default is not instructive.
+    ///   - example: value for the manual, if the default is not instructive.
     ///   - joining: combines the values of two files; by default, the later value wins.
     static func option<Value>(
         _ name: String,
@@ -205,7 +205,7 @@ extension SettingsOption {
 
     /// Makes a section that accepts `on` and `off`.
     ///
-    /// - Parameter isOn: for files without the section.
+    /// - Parameter isOn: value for files without the section.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,

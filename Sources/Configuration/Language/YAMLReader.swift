@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Builds the tree of a YAML text.
+/// Reader that builds the tree of a YAML text.
 ///
 /// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Without
 /// aliases, a text cannot expand in memory.
 struct YAMLReader {
-    /// In octets; 100,000 routes of one line each take 10 MB.
+    /// Maximum size in octets; 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20
 
-    /// The settings need 5.
+    /// Maximum nesting; the settings need 5.
     static let maximumDepth = 16
 
-    /// Nil if the text is empty or has a syntax error.
+    /// Root of the tree; nil if the text is empty or has a syntax error.
     private(set) var root: YAMLNode?
 
     private(set) var complaints: [YAMLComplaint] = []
 
-    /// Makes a reader of a file that could not be read.
     init(complaint: YAMLComplaint) { complaints = [complaint] }
 
     init(_ octets: [UInt8], file: Int = 0, limit: Int = Self.maximumOctets) {
@@ -113,7 +112,7 @@ extension YAMLReader {
         return node
     }
 
-    /// Category Cc; 10 times faster than the Unicode tables.
+    /// Returns true for category Cc, 10 times faster than the Unicode tables.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }

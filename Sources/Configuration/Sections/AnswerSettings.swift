@@ -9,7 +9,7 @@ package struct AnswerSettings: Sendable, Equatable {
 
     package var order = Order.asReceived
 
-    /// Names to measure for `fastest`; empty: all names of vendors, port 443.
+    /// Probes for `fastest`; if empty, all names of vendors are measured at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

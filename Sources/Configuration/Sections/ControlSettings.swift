@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Logging
 
-/// Settings of the control socket.
 package struct ControlSettings: Sendable, Equatable {
     package var socket = "/run/httpdnsd/control.sock"
 
@@ -20,7 +19,7 @@ package enum LogFormat: String, Sendable, CaseIterable {
 package struct LogSettings: Sendable, Equatable {
     package var level = Logger.Level.info
 
-    /// On standard error; the journal gets fields.
+    /// Format on standard error; the journal gets fields.
     package var format = LogFormat.text
 
     package var queries = false

@@ -6,7 +6,7 @@ package enum FallbackDelay: Sendable, Hashable {
 
     case after(Duration)
 
-    /// The wait; nil for no early answer.
+    /// Time to wait; nil for no early answer.
     package var delay: Duration? {
         switch self {
         case .off: nil

@@ -8,7 +8,7 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var domains: [DomainPattern] = []
 
-    /// Names below `domains`, not covered.
+    /// Names below `domains` that the route does not cover.
     package var except: [DomainPattern] = []
 
     package var vendors: [String] = []
@@ -18,33 +18,28 @@ package struct RouteSettings: Sendable, Equatable {
     /// Wait for the vendors before a new name is answered by upstreams.
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
 
-    /// Empty for the general upstreams.
     package var upstreams: [String] = []
 
     package var privateAnswers = PrivateAnswers.drop
 
-    /// Subject to `cache.stale`.
+    /// True if `cache.stale` applies.
     package var stale = true
 
-    /// Address families of calls; nil for the setting of the vendor.
     package var families: FamilyChoice?
 
     package var prefetch = true
 
-    /// Lower limit for TTLs of positive answers; nil for `cache.minimum-ttl`.
+    /// Minimum TTL of positive answers; nil for `cache.minimum-ttl`.
     package var minimumTTL: Duration?
 
-    /// Upper limit for TTLs of positive answers; nil for `cache.maximum-ttl`.
+    /// Maximum TTL of positive answers; nil for `cache.maximum-ttl`.
     package var maximumTTL: Duration?
 
-    /// Client address sent to the vendors; nil for the address of each vendor.
     package var clientSubnet: IPAddress?
 
-    /// Alibaba's parameters of custom resolution, without the prefix `sdns-`; nil for those of the
-    /// vendor.
+    /// Parameters as in `AlibabaSettings`; nil for those of the vendor.
     package var sdns: [String: String]?
 
-    /// Source to use if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
@@ -52,7 +47,7 @@ package struct RouteSettings: Sendable, Equatable {
         case none
     }
 
-    /// RFC 1918, RFC 4193, also v4-mapped.
+    /// Treatment of private addresses: RFC 1918, RFC 4193, also v4-mapped.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow

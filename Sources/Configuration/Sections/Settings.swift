@@ -2,16 +2,15 @@
 package import DNSWire
 package import Net
 
-/// Contents of the settings files, with defaults.
 package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// The machine may lack a default address.
+    /// Mark of the default addresses, which the machine may lack.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// Limit for clients on other machines; nil for no limit.
+    /// Rate limit for clients on other machines; nil means no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
     package var workers = WorkerCount.automatic
@@ -45,9 +44,7 @@ package struct DefaultMark: Sendable, Equatable {
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
-/// Number of UDP workers per listen address.
 package enum WorkerCount: Sendable, Hashable {
-    /// One per available CPU core.
     case automatic
     case fixed(Int)
 }
@@ -96,7 +93,7 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// A later file overrides and extends the earlier files.
+    /// Reads several files; each file overrides and extends the earlier files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -117,7 +114,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // Only a syntax error ends the text early.
+            // After other errors, the rest of the text was still read.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)

@@ -14,7 +14,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     init()
 
-    /// Protection of calls: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls, such as `aes`, `v2 gcm` or `https`.
     var channelName: String { get }
 
     var usesTLS: Bool { get }
@@ -24,21 +24,18 @@ protocol VendorAccount: Sendable, Equatable {
 
     var port: UInt16 { get }
 
-    /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
     /// Fills in absent options; `servers` are those in the file.
     mutating func complete(servers: [SocketAddress])
 
-    /// Secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports conflicts of options.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
     func vendor() throws -> any Vendor
 
-    /// Nil to use the servers of the settings.
+    /// Returns the source of server addresses; nil to use the servers of the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -107,7 +104,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Selects the protocol.
+    /// Kind of the account; selects the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -128,16 +125,13 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Protection of calls, as in `channelName`.
     package var channel: String { any.channelName }
 
-    /// True if calls use TLS.
     package var usesTLS: Bool { any.usesTLS }
 
     /// Makes the vendor's codec; throws if OpenSSL lacks a cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
-    /// Returns the source of server addresses; nil to use those of the settings.
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
         any.source(servers: servers)
     }
@@ -161,7 +155,7 @@ extension VendorSettings.Account {
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Unprotected, except by the vendor's protocol.
+    /// Plain HTTP, unprotected except by the vendor's protocol.
     case http
 }
 
@@ -201,7 +195,7 @@ extension VendorSettings {
         .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// Required if its default `standard` is nil.
+    /// Makes the option `servers`, which is required if its default `standard` is nil.
     static func servers(
         standard: String?,
         example: [String],
@@ -218,7 +212,6 @@ extension VendorSettings {
         )
     }
 
-    /// Makes the option for vendors that accept several names in one call.
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option(
             "batching",
@@ -247,7 +240,7 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// Empty; the manual prints only the source.
+    /// Returns an empty secret, of which the manual prints only the source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))

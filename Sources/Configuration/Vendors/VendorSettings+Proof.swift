@@ -4,8 +4,9 @@ package import HTTPDNS
 internal import Net
 
 extension VendorSettings {
-    /// Returns the calls that compare the vendor with the assumptions of the code, the most
-    /// important first.
+    /// Returns the calls that compare the vendor with the assumptions of the code.
+    ///
+    /// The most important calls come first.
     ///
     /// - Parameters:
     ///   - name: registered name of the account.
@@ -79,7 +80,7 @@ extension VendorSettings {
         return proofs
     }
 
-    /// Seconds by which an expired signature is late: more than any documented validity.
+    /// Seconds since the expiry of an expired signature: more than any documented validity.
     private static let expiredBy: Int64 = 2 * 86_400
 
     private var scheme: String { account.usesTLS ? "https" : "http" }
@@ -93,7 +94,6 @@ extension VendorSettings {
         }
     }
 
-    /// True if calls contain a time.
     private var signsTime: Bool {
         switch account {
         case .tencent(let account): account.authExpiry

@@ -5,7 +5,7 @@ extension VendorSettings {
     /// Returns the settings that cost less than the present ones; none for a free vendor.
     ///
     /// - Parameters:
-    ///   - price: rules of the bill in force.
+    ///   - price: price rules in force.
     ///   - minimumTTL: minimum TTL of the cache.
     package func savings(_ price: PriceModel, minimumTTL: Duration) -> [Saving] {
         guard price.weight > 0 else { return [] }
@@ -20,7 +20,7 @@ extension VendorSettings {
 }
 
 extension AlibabaSettings {
-    /// Cheaper protection of calls, by the vendor's price page.
+    /// Cheaper protections of calls, according to the vendor's price page.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []
@@ -50,9 +50,9 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Settings that cost less, one line for each, as `httpdnsctl bill` advises them.
+    /// Settings that cost less, one line for each, as in the advice of `httpdnsctl bill`.
     ///
-    /// Empty for vendors whose calls are free.
+    /// Empty for vendors with free calls.
     package var costHints: [String] {
         vendors.flatMap { vendor -> [String] in
             guard let api = try? vendor.account.vendor(), api.facts.isBillable else { return [] }

@@ -11,48 +11,43 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var account = Account.tencent(TencentSettings())
 
-    /// With ports, in order of preference.
     package var servers: [SocketAddress] = []
 
-    /// Sent to the vendor; nil: the vendor uses the source address.
+    /// Address sent to the vendor; nil for the source address.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)
 
-    /// Consecutive failures of a server.
+    /// Consecutive failures until another server becomes current.
     package var retriesBeforeSwitch = 3
 
     package var hedgeAfter = Duration.milliseconds(300)
 
     package var returnToPrimaryAfter = Duration.seconds(600)
 
-    /// PEM file of trusted CA certificates; nil for the system's.
     package var caFile: String?
 
     package var http = HTTPVersion.automatic
 
-    /// Proxy environment variables are ignored.
+    /// Proxy; proxy variables of the environment are ignored.
     package var proxy: SocketAddress?
 
-    /// Maximum calls in flight; further names wait.
     package var concurrentCalls = Self.standardConcurrentCalls
 
     static let standardConcurrentCalls = 32
 
-    /// Nil for no limit.
     package var callsPerSecond: Int?
 
     package var batching = VendorClient.Batching.waiting
 
-    /// Nil for no limit.
     package var budget: BudgetSettings?
 
     package var families = FamilyChoice.automatic
 
-    /// Access key for the vendor's own count; nil for none.
+    /// Access key for the vendor's own count; nil means none.
     package var billing: BillingSettings?
 
-    /// Values that replace those of the vendor's price page; nil for none.
+    /// Values that replace those of the vendor's price page.
     package var price: PriceSettings?
 
     init(name: String, place: SettingsPlace) {
@@ -61,7 +56,7 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Access key of the vendor's interface for accounts, which may only read.
+/// Read-only access key of the vendor's interface for accounts.
 package struct BillingSettings: Sendable, Equatable {
     package var accessKeyID: SecretSetting?
 
@@ -79,7 +74,6 @@ extension VendorSettings {
         return AlibabaResolveCount(keyID: keyID.value, keySecret: keySecret.value)
     }
 
-    /// All secrets with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] {
         account.any.secrets + [
             ("billing.access-key-id", billing?.accessKeyID),
@@ -88,12 +82,11 @@ extension VendorSettings {
     }
 }
 
-/// Bill of a vendor; a value that is nil is that of the vendor's page.
+/// Bill of a vendor; a nil value is that of the vendor's page.
 package struct PriceSettings: Sendable, Equatable {
     /// Price of 10,000 units.
     package var per10000: Double?
 
-    /// ISO 4217 code.
     package var currency: String?
 
     /// Free units per calendar month (UTC).
@@ -105,7 +98,6 @@ package struct PriceSettings: Sendable, Equatable {
 }
 
 extension PriceSettings {
-    /// Returns `page` with the values of the settings.
     package func applied(to page: PriceModel) -> PriceModel {
         var model = page
         if let weight { model.weight = UInt64(weight) }
@@ -120,15 +112,12 @@ extension PriceSettings {
     }
 }
 
-/// Limits on the calls and the billed units of a vendor; a limit that is nil does not apply.
+/// Limits on a vendor's calls and billed units; nil means no limit.
 package struct BudgetSettings: Sendable, Equatable {
-    /// Calls per UTC day.
     package var callsPerDay: Int?
 
-    /// Billed units per UTC day.
     package var unitsPerDay: Int?
 
-    /// Billed units per calendar month (UTC).
     package var unitsPerMonth: Int?
 
     package var onExceeded = Budget.Excess.fallback
@@ -139,7 +128,7 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// A new kind resets the account to its defaults.
+    /// Kind of vendor; a new kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
@@ -159,7 +148,6 @@ extension VendorSettings {
 }
 
 extension VendorClient.Settings {
-    /// Makes the settings of a vendor client.
     package init(_ settings: VendorSettings) {
         self.init()
         timeout = settings.timeout

@@ -6,28 +6,26 @@ internal import Net
 package struct AlibabaSettings: Sendable, Equatable {
     package var account = ""
 
-    /// Hexadecimal; nil: calls are not signed.
+    /// Hexadecimal key; nil for unsigned calls.
     package var secret: SecretSetting?
 
-    /// 32 hexadecimal digits.
     package var aesKey: SecretSetting?
 
     package var api = Alibaba.API.v2
 
-    /// Encryption in addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate; nil: a documented one.
+    /// Name or IP address in the certificate; nil for a documented one.
     package var tlsName: String?
 
     package var region = Alibaba.Region.cn
 
-    /// Fetches the servers; nil: unless the file names servers.
+    /// True to fetch the servers; nil to fetch them unless the file names servers.
     package var schedule: Bool?
 
-    /// Parameter names have no prefix `sdns-`.
+    /// Parameters of custom resolution, without the prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}
@@ -240,7 +238,6 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Checks encryption, key and API; warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")
@@ -290,7 +287,6 @@ extension AlibabaSettings {
 }
 
 extension SettingsKind where Value == [String: String] {
-    /// Parameters of custom resolution.
     static var sdns: SettingsKind {
         .parameters { name, value in
             complaint { () throws(AlibabaSetupError) in

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// Baidu Cloud account.
 package struct BaiduSettings: Sendable, Equatable {
     package var account = ""
 

@@ -5,14 +5,14 @@ internal import HTTPDNS
 package struct JSONSettings: Sendable, Equatable {
     package var url: Address?
 
-    /// AliDNS only, for signed calls.
+    /// AliDNS account for signed calls.
     package var account: String?
 
     package var accessKeyID: String?
 
     package var secret: SecretSetting?
 
-    /// Nil: true if there is an account.
+    /// True if calls are billed; nil means true with an account.
     package var isBillable: Bool?
 
     package init() {}
@@ -21,11 +21,12 @@ package struct JSONSettings: Sendable, Equatable {
     package struct Address: Sendable, Hashable {
         package let text: String
 
-        /// Default port if the URL has none.
         package let port: UInt16
 
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
+        /// Parses a URL.
+        ///
         /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
@@ -153,7 +154,6 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// Checks that the account is complete; warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }

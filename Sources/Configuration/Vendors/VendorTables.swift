@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// In the order of the manual.
+    /// Tables of all kinds of vendors, in the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -55,7 +55,6 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// See `SettingsTable.misplacedKeys`.
     private static func misplacedKeys(
         to kind: VendorKind,
         having own: [String]
@@ -358,7 +357,6 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// Checks that a budget has a limit.
     fileprivate func checkBudget(_ path: String, _ reading: inout SettingsReading) {
         let limits = ["calls-per-day", "units-per-day", "units-per-month"]
         guard budget != nil, !reading.isDamaged("\(path).budget"),
@@ -371,7 +369,7 @@ extension VendorSettings {
         )
     }
 
-    /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.
+    /// Checks that HTTP/3 is used with TLS and without a proxy.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")

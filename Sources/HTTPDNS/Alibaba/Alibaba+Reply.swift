@@ -3,7 +3,6 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Parses a reply of the configured API version.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
@@ -48,7 +47,7 @@ extension Alibaba {
 
     /// Returns the decrypted member `data`.
     ///
-    /// Another mode than the request's is rejected: it may be an attacker's plain text.
+    /// The mode must be that of the request: another mode may be an attacker's plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -77,7 +76,7 @@ extension Alibaba {
 
     /// Parses one family: `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// An empty family means "no address" only without a code or with a documented one.
+    /// An empty family means "no address" only without a code or with a documented code.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -128,7 +127,6 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Parses one object; a missing family is nil.
     private static func families(
         in entry: JSONValue
     ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {

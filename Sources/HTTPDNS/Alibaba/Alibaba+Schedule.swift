@@ -4,11 +4,9 @@ package import Net
 
 /// Scheduling service `ss` (page 111585): returns the servers near the client.
 extension Alibaba: AddressScheduling {
-    /// Documented maximum use of a server list.
     private static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Maximum use of a server list that was received without TLS, so that a forged list does not
-    /// outlast an attacker on the path for long.
+    /// Maximum age of a server list without TLS, which an attacker on the path can forge.
     private static let unauthenticatedRefresh = Duration.seconds(600)
 
     package static func scheduleRefresh(usesTLS: Bool) -> Duration {
@@ -17,8 +15,8 @@ extension Alibaba: AddressScheduling {
 
     /// Returns the request `GET /{account}/ss`.
     ///
-    /// The page says HMAC, its example is MD5. The time may be the expiry or the current time; one
-    /// minute ahead is accepted as both.
+    /// The page says HMAC, but its example is MD5. The time may be the expiry or the current time;
+    /// a time one minute ahead is valid as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -62,8 +60,8 @@ extension Alibaba: AddressScheduling {
 
     /// Parses the servers of one family, with a parallel list of ports.
     ///
-    /// Without TLS, where replies can be forged, only the default port and the scheduler's are
-    /// accepted.
+    /// Without TLS, where replies can be forged, only the default port and the port of the
+    /// scheduler are accepted.
     private func servers(
         in json: JSONValue,
         _ key: String,

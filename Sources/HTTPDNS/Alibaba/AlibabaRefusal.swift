@@ -2,7 +2,7 @@
 import Net
 
 extension Alibaba {
-    /// Returns the error for a code of page 2978980 or the Android SDK, whatever the HTTP status.
+    /// Returns the error for a code of page 2978980 or the Android SDK, for any HTTP status.
     ///
     /// `Throttling` and `Quota` are from other APIs of the vendor.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
@@ -24,7 +24,6 @@ extension Alibaba {
         }
     }
 
-    /// Returns the JSON of a reply with status 200.
     static func json(in reply: HTTPReply) throws(VendorError) -> JSONValue {
         if reply.status != 200, reply.status != 429, let code = reply.code(in: "code") {
             throw error(code, in: reply)

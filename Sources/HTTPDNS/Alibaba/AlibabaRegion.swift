@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Alibaba {
-    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         case cn
         case hk

@@ -4,12 +4,11 @@ package import Net
 
 /// Baidu Cloud HTTPDNS, API `/v4/resolve` (page Vjwvxm96x).
 ///
-/// Unverified, only in the Android SDK: the values of `type=`, the certificate name, the IPv6
-/// server, and the code `SignatureExpired`. Other error codes are unknown.
+/// Only the Android SDK has the values of `type=`, the certificate name, the IPv6 server, and the
+/// code `SignatureExpired`; they are unverified. Other error codes are unknown.
 package struct Baidu: Vendor {
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
-    /// Certificate name of the vendor's SDK.
     package static let defaultTLSName = "httpdns.baidubce.com"
 
     private let account: String
@@ -18,7 +17,6 @@ package struct Baidu: Vendor {
 
     private let origin: Origin
 
-    /// Creates the API for an account; `tlsName` is a host name or IP address.
     package init(
         account: String,
         secret: Secret,
@@ -56,7 +54,6 @@ package struct Baidu: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /v4/resolve`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,

@@ -5,13 +5,10 @@ package enum Saving: Sendable, Hashable {
     /// Another protection of calls, with `weight` units for an item.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
-    /// Each family is requested only if a client wants it.
     case families
 
-    /// Answers are cached for at least ``ClientLimits/advisedTTL``.
     case minimumTTL
 
-    /// Options, as in the settings.
     package var setting: String {
         switch self {
         case .channel(let setting, _, _): setting
@@ -20,7 +17,6 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Disadvantages.
     package var givesUp: String {
         switch self {
         case .channel(_, _, let givesUp): givesUp
@@ -31,7 +27,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Effect on the units, as far as it is known without queries.
+    /// Returns the effect on the units that is known without queries.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"

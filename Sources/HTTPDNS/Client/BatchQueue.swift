@@ -4,16 +4,15 @@ package import DNSWire
 /// Queue of names that wait for a vendor call.
 ///
 /// Each client has its own queue. The next call is for the client with the fewest calls in flight,
-/// then in round-robin order. A name is in the queue of each client that waits for it, until a call
-/// carries the name. A call carries names of one client, because a slow or failing name affects all
-/// names of its call.
+/// then in round-robin order. A name stays in the queue of each client that waits for it until a
+/// call carries the name. A call carries names of one client, because a slow or failing name
+/// affects the whole call.
 package struct BatchQueue: Sendable {
-    /// Name with its families and parameters; names of a call have equal families and parameters.
+    /// Name with its families and parameters, which are equal for all names of a call.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
 
-        /// Parameters of the name's route; nil for those of the vendor's settings.
         package let parameters: RouteParameters?
 
         package init(name: Name, families: Families, parameters: RouteParameters? = nil) {
@@ -23,14 +22,12 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// Names of one call.
     package struct Batch: Sendable {
-        /// Owner of the queue; nil for the daemon itself.
         let client: ClientNetwork?
 
         fileprivate(set) var questions: [Question] = []
 
-        /// Clients that also wait for each question.
+        /// Other clients that wait for each question.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -49,7 +46,6 @@ package struct BatchQueue: Sendable {
         let families: Families
         let parameters: RouteParameters?
 
-        /// Nil for the daemon itself.
         let client: ClientNetwork?
     }
 
@@ -57,22 +53,18 @@ package struct BatchQueue: Sendable {
 
     /// Queues of the clients, oldest entry first.
     ///
-    /// An entry is obsolete unless `waiting` has its question with the same number.
+    /// An entry is obsolete unless `waiting` has the question with the same sequence number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
 
-    /// Keys of `lines` in the order of service.
     private var turns: [Line] = []
 
-    /// Entries, and obsolete entries among them.
     private var entries = 0
     private var left = 0
 
     private var next: UInt64 = 0
 
-    /// Number of queued questions.
     package var count: Int { waiting.count }
 
-    /// Queues, with empty ones that are not removed yet.
     var lineCount: Int { lines.count }
 
     package init() {}
@@ -83,8 +75,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// From ``ClientLimits/queuedEntries`` entries on, only a question that is in no queue is
-    /// added.
+    /// With ``ClientLimits/queuedEntries`` entries or more, a question that is already in another
+    /// queue is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -102,7 +94,6 @@ extension BatchQueue {
         entries += 1
     }
 
-    /// Removes a question from all queues.
     package mutating func remove(_ question: Question) {
         guard let place = waiting.removeValue(forKey: question) else { return }
         left += place.clients.count
@@ -116,7 +107,7 @@ extension BatchQueue {
     ) -> Batch? {
         guard let turn = nextTurn(shares) else { return nil }
         let line = turns.remove(at: turn)
-        // A client with several queues gets the turns of one.
+        // A client with several queues gets as many turns as a client with one queue.
         let own = turns.filter { $0.client == line.client }
         if !own.isEmpty {
             turns.removeAll { $0.client == line.client }
@@ -150,8 +141,8 @@ extension BatchQueue {
 
     /// Returns the index in `turns` of the next queue; removes empty queues before it.
     ///
-    /// The search ends at a client without calls, so it passes at most as many clients as calls in
-    /// flight.
+    /// The search ends at a client without calls. It therefore passes at most as many clients as
+    /// there are calls in flight.
     private mutating func nextTurn(_ shares: CallShares) -> Int? {
         guard shares.free > 0 else { return nil }
         var best: (index: Int, calls: Int)?
@@ -182,7 +173,6 @@ extension BatchQueue {
         waiting[entry.question]?.number == entry.number
     }
 
-    /// Removes obsolete entries when they are the majority.
     private mutating func tidy() {
         guard left > entries / 2 + 64 else { return }
         for line in turns {

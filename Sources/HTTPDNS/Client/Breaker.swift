@@ -2,8 +2,8 @@
 
 /// Circuit breaker of one server, opened by a 429 for `Retry-After` or 1 s, doubled up to 60 s.
 ///
-/// Then one attempt is admitted: an answer closes the breaker, a 429 opens it again. Attempts from
-/// before the opening do neither.
+/// Then one attempt is admitted: an answer closes the breaker, and a 429 opens it again. Attempts
+/// that started before the opening do neither.
 struct Breaker: Sendable, Hashable {
     struct Pause: Sendable, Hashable {
         var until: Instant
@@ -11,7 +11,6 @@ struct Breaker: Sendable, Hashable {
         /// Length of the next pause without `Retry-After`.
         var next: Duration
 
-        /// Highest attempt number when the breaker opened.
         var openedAfter: UInt64
 
         var trial: UInt64?
@@ -19,7 +18,7 @@ struct Breaker: Sendable, Hashable {
 
     private(set) var pause: Pause?
 
-    /// Possibly in the past; nil for a closed breaker.
+    /// End of the pause, possibly in the past; nil for a closed breaker.
     var openUntil: Instant? { pause?.until }
 
     func admits(at now: Instant) -> Bool {
@@ -52,7 +51,7 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // Started before the opening: only a longer `Retry-After` counts.
+            // For an attempt from before the opening, only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }

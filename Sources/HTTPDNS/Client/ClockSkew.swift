@@ -2,32 +2,32 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// A refused request is signed again with the time of the reply's `Date`; only an accepted request
-/// stores the offset. The offset is limited, because a request with a future time can be replayed
-/// until then. At intervals one request has the local time; its acceptance drops the offset.
+/// After a refusal, the request is signed again with the time of the reply's `Date`. The offset is
+/// stored only if the vendor then accepts the request. The offset is limited, because a request
+/// with a future time can be replayed until that time. At intervals one request has the local time;
+/// if the vendor accepts the request, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// No retry: time is not the cause.
+        /// Time is not the cause: no retry.
         case none
 
         /// Retry with this offset in seconds.
         case sign(Int64)
 
-        /// No retry: the offset in seconds is too large.
+        /// The offset is too large: no retry.
         case refused(Int64)
     }
 
     /// Seconds to add to the local time; nil for none.
     private(set) var offset: Int64?
 
-    /// Rejected offset, until the vendor accepts a request.
+    /// Rejected offset; nil after an accepted request.
     private(set) var refusedOffset: Int64?
 
     private(set) var repairs: UInt64 = 0
 
     private var retestAt: Instant?
 
-    /// Returns the largest accepted offset in seconds.
     static func limit(usesTLS: Bool) -> Int64 {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
@@ -73,7 +73,6 @@ extension ClockSkew {
         return refusedOffset == nil
     }
 
-    /// Takes over the offset of the account's earlier client.
     mutating func takeOver(from old: ClockSkew) {
         offset = old.offset
         retestAt = old.retestAt

@@ -4,9 +4,7 @@ package import Net
 // MARK: - The order of attempts
 
 extension EndpointPool {
-    /// Servers for a call.
     package enum Order: Sendable, Hashable {
-        /// Distinct and not empty.
         case servers([SocketAddress])
 
         /// Every server returned 429; the earliest pause ends at `until`.
@@ -18,7 +16,6 @@ extension EndpointPool {
     /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
     /// last.
     package func order(now: Instant) -> Order {
-        // Fast path.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
             return .servers(inTurn)
@@ -30,7 +27,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a probe; the primary one is first if its check is due.
+    /// Returns the servers for a probe; the primary server is first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {

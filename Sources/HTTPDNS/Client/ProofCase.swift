@@ -2,52 +2,42 @@
 package import DNSWire
 package import Net
 
-/// Call of `httpdnsctl prove`, which compares a reply of the vendor with the assumptions of the code.
+/// Call of `httpdnsctl prove`, which compares a vendor's reply with the assumptions of the code.
 package struct ProofCase: Sendable {
-    /// Assumption about the reply.
     package enum Expectation: Sendable, Hashable {
-        /// At least one address.
         case addresses
 
-        /// A readable reply with or without addresses.
+        /// A readable reply, with or without addresses.
         case readable
 
-        /// A readable reply without addresses.
         case noAddress
 
         /// A readable reply for this client address, if the vendor reports one.
         case client(IPAddress)
 
-        /// Another status or an error code of the vendor.
+        /// An error status or an error code of the vendor.
         case refusal
 
-        /// The certificate does not match.
         case certificateError
 
-        /// A readable reply over this HTTP version.
         case version(String)
     }
 
-    /// For example `families: AAAA`.
     package let label: String
 
-    /// Codec with the options of this call.
     package var vendor: any Vendor
 
     package var query: VendorQuery
 
     package var expectation = Expectation.addresses
 
-    /// HTTP version; nil for that of the settings.
     package var version: HTTPVersion?
 
-    /// Seconds that are added to the time in the signature.
     package var clockOffset: Int64 = 0
 
-    /// True if the body of a reply can be parsed without a key.
+    /// True if a reply can be parsed without a key.
     package var isReadable = true
 
-    /// Creates a call for addresses.
     package init(_ label: String, vendor: any Vendor, query: VendorQuery) {
         self.label = label
         self.vendor = vendor
@@ -55,22 +45,17 @@ package struct ProofCase: Sendable {
     }
 }
 
-/// Result of a ``ProofCase``.
 package struct ProofResult: Sendable {
-    /// Request without values of parameters.
     package var request = ""
 
-    /// Bounds of the billed units.
     package var units = UnitRange.zero
 
-    /// Nil without a reply.
     package var reply: HTTPReply?
 
     package var outcome: Result<[VendorAnswer], VendorError>
 }
 
 extension ProofCase {
-    /// Returns true if the assumption holds.
     package func isMet(by result: ProofResult) -> Bool {
         switch (expectation, result.outcome) {
         case (.refusal, .failure(let error)):
@@ -104,15 +89,14 @@ extension ProofCase.Expectation: CustomStringConvertible {
 // MARK: - Sending
 
 extension VendorClient {
-    /// Returns the largest number of units of a proof.
     package func maximumUnits(_ each: ProofCase) -> UInt64 {
         price(of: each).maximum(each.query).reduce(0, +)
     }
 
     /// Sends the call to the current server, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account. Fails without a request if the
-    /// vendor must not be called, as for a client's look-up.
+    /// The result does not change the health of servers and account. If a client's look-up could
+    /// not be sent now, the proof fails without a request.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(
@@ -166,7 +150,6 @@ extension VendorClient {
         return result
     }
 
-    /// Sends a request once; it is not repeated.
     private func send(_ request: HTTPRequest) async -> (Result<HTTPReply, HTTPError>, Bool) {
         var handle: (any RequestHandle)?
         let deadline = clocks.now() + settings.timeout
@@ -178,16 +161,18 @@ extension VendorClient {
         return (result, handle?.wasSent ?? true)
     }
 
-    /// Current server; with the default port if the call has another scheme than the settings.
+    /// Current server, with the default port if the call's scheme differs from that of the
+    /// settings.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Rules of the bill for the options of the call.
+    /// Price rules for the options of the call.
     ///
-    /// A weight in the settings counts as the lower limit, because it is that of the settings.
+    /// A weight from the settings is only the lower limit: it applies to the options of the
+    /// settings.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

@@ -6,7 +6,6 @@ internal import DNSWire
 /// A burst of one second's requests is allowed. Further requests are refused and not queued, so
 /// that their names reach the fallback in time.
 struct RateLimiter: Sendable, Hashable {
-    /// Nil for no limit.
     let perSecond: Int?
 
     /// Time from which the requests so far do not exceed the rate.
@@ -37,7 +36,6 @@ struct RateLimiter: Sendable, Hashable {
 // MARK: - Events
 
 extension RateLimiter {
-    /// Counts a request; a nil client is the daemon itself.
     mutating func spend(by client: ClientNetwork? = nil, now: Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
@@ -49,7 +47,6 @@ extension RateLimiter {
         counts[client, default: 0] += 1
     }
 
-    /// Takes over the rate of the account's earlier client.
     mutating func takeOver(from old: RateLimiter) {
         busyUntil = old.busyUntil
     }

@@ -12,7 +12,7 @@ final class PendingLookup {
 
     var wasMerged = false
 
-    /// Nil once taken.
+    /// Completion handler; nil once taken.
     private var completion: VendorClient.Completion?
 
     init(
@@ -39,18 +39,16 @@ final class PendingLookup {
 final class PendingName {
     let question: BatchQueue.Question
 
-    /// Families of the first look-up.
     let wanted: Families
 
-    /// Route that pays for the call.
     let route: String
 
     var trace: Trace?
 
-    /// The last one removes the name.
+    /// When the last look-up ends, the name is removed.
     var lookUps: [PendingLookup] = []
 
-    /// Nil while the name is queued.
+    /// Call that carries the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -80,14 +78,13 @@ final class VendorCall {
 
     let lookup: VendorQuery
 
-    /// One charge for each name.
     let charges: [CostTable.Charge]
 
     var trace: Trace?
 
     var names: [PendingName]
 
-    /// Client whose limits apply; nil for the daemon itself.
+    /// Client with the limits of the call; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -98,18 +95,16 @@ final class VendorCall {
 
     let isTrial: Bool
 
-    /// True if this call tests the account.
     let isAccountTrial: Bool
 
     var start: Instant
 
-    /// Time of the suspicion if no reply arrived since `start`.
     var suspectAt: Instant?
 
-    /// Restarts; earlier results are ignored.
+    /// Number of restarts; results of earlier rounds are ignored.
     var round = 0
 
-    /// Next hedged request, suspicion or deadline.
+    /// Time of the next hedged request, suspicion or deadline.
     var wake: Instant?
 
     let number: UInt64
@@ -163,7 +158,6 @@ extension VendorCall: Hashable {
     nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Counters and latency of one server.
 @ServiceLoop
 final class ServerRecord {
     var statistics: ServerStatistics

@@ -7,9 +7,10 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
-    /// - Parameter other: rules of the bill; nil for those of the settings.
+    /// - Parameter other: price rules; nil for those of the settings.
     /// - Returns: nil for a free request.
-    /// - Throws: `pace`, `budget`, or the same of the client, if it must not be sent.
+    /// - Throws: `pace`, `budget`, or the same error of the client, if the request must not be
+    ///   sent.
     func pay(
         _ question: some VendorRequest,
         by other: PriceModel? = nil
@@ -32,7 +33,6 @@ extension VendorClient {
         return receipt
     }
 
-    /// Reports an exhausted budget once a day.
     private func tellOfBudget(_ wallSeconds: Int64) {
         guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
         observer?(.budgetSpent(rule))
@@ -48,9 +48,9 @@ extension VendorClient {
         }
     }
 
-    /// Books the cost of a finished request, and refunds what it did not cost.
+    /// Counts the cost of a finished request, and refunds the rest of its charge.
     ///
-    /// - Parameter other: rules of the bill; nil for those of the settings.
+    /// - Parameter other: price rules; nil for those of the settings.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -123,7 +123,6 @@ extension VendorError {
         return mayBeBilled ? .unknown : .free
     }
 
-    /// Vendor's clock in seconds since 1970, if the error contains it.
     var vendorSeconds: Int64? {
         if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }

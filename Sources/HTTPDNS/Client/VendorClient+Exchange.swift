@@ -4,41 +4,36 @@ internal import Net
 
 // MARK: - Requests
 
-/// Request to a vendor, with the parser of its reply.
 protocol VendorRequest: Sendable {
     associatedtype Value: Sendable
 
     var server: SocketAddress { get }
 
-    /// Empty for a free request.
+    /// Charges by name; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Names and families of a look-up; nil for a free request.
+    /// Query of a look-up; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// Client whose limits of budget and rate the request uses; nil for the daemon itself.
+    /// Client with the limits; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for requests that ignore the rate: health probes and refreshes.
+    /// False for health probes and refreshes, which ignore the rate limit.
     var isPaced: Bool { get }
 
-    /// Request with a signature of `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Returns the answers of a look-up, which determine its units.
     func answers(in value: Value) -> [VendorAnswer]
 
-    /// Returns the result as text for a trace.
     func text(_ value: Value) -> String
 
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
 }
 
-/// Look-up at one server.
 struct AddressInquiry: VendorRequest {
     let lookup: VendorQuery
     let server: SocketAddress
@@ -72,11 +67,11 @@ struct AddressInquiry: VendorRequest {
 
 // MARK: - Sending
 
-/// Parsed value with its reply, or the error.
 typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
 
-/// One request to a vendor, with up to three retries that correct the certificate name, the form of
-/// the request, or the time of the signature.
+/// One request to a vendor, with up to three retries.
+///
+/// A retry corrects the certificate name, the form of the request, or the time of the signature.
 @ServiceLoop
 final class Exchange<Question: VendorRequest>: Cancellable {
     typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
@@ -88,20 +83,16 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private let deadline: Instant
     private let completion: Completion
 
-    /// API variant of the next request.
     private var vendor: any Vendor
 
-    /// Clock offset in seconds, and true after a correction.
+    /// Clock offset in seconds; the flag is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
-    /// True if this request omits the known offset.
     private var isRetest: Bool
 
-    /// Error of the first API variant.
     private var first: VendorError?
 
-    /// Request in flight, its charge, and its place in the trace.
     private var request: (any RequestHandle)?
     private var receipt: Budget.Receipt?
     private var place: Trace.Place?
@@ -126,7 +117,6 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     func begin() { send() }
 
-    /// Cancels the request; the completion handler is called immediately.
     func cancel() { request?.cancel() }
 
     private func send() {
@@ -191,18 +181,16 @@ final class Exchange<Question: VendorRequest>: Cancellable {
         end(result)
     }
 
-    /// Clock offset for a retry, if one may help.
     private func betterOffset(
         _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // The offset is still needed.
+        // The retest failed, so the vendor still needs the offset.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
 
-    /// Completes, or tries the other API variant.
     private func end(_ result: VendorRequestResult<Question.Value>) {
         switch result {
         case .success:
@@ -225,7 +213,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Clock offset, if time may be the cause of the refusal.
+    /// Returns the clock offset, if time may be the cause of the refusal.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: VendorRequestResult<Value>,
@@ -251,7 +239,6 @@ extension VendorClient {
         }
     }
 
-    /// Charged request with the local time plus `offset`.
     fileprivate func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
@@ -269,13 +256,12 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // A second sending may be billed, too: it needs its own charge.
+            // The vendor may bill a second sending too, so it needs its own charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question))
         }
     }
 
-    /// Parses the reply and settles the cost.
     fileprivate func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,

@@ -5,12 +5,9 @@ package import Net
 // MARK: - Start
 
 extension VendorClient {
-    /// Completion handler of `lookUp`.
     package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
-    ///
-    /// ``FamilyChoice`` decides whether a new call requests both families.
     ///
     /// - Parameters:
     ///   - route: route to which a new call is charged.
@@ -46,7 +43,6 @@ extension VendorClient {
         cancellation?.whenCancelled { [self] in cancel(lookUp) }
     }
 
-    /// Returns the pending question that covers `wanted`, or a new one.
     private func question(
         _ name: Name,
         _ wanted: Families,
@@ -62,7 +58,7 @@ extension VendorClient {
         return question(families(name, wanted: wanted, choice, now: now))
     }
 
-    /// Joins `lookUp` to a pending name, or queues the name or starts its call.
+    /// Joins `lookUp` to a pending name, queues the name, or starts its call.
     ///
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
@@ -110,7 +106,6 @@ extension VendorClient {
         return nil
     }
 
-    /// Adds a queued name to the queue of `client`, too.
     package func join(
         _ name: Name,
         _ families: Families,
@@ -126,7 +121,7 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Returns the reason that forbids a client's call now, and counts it.
+    /// Returns the reason that forbids a client's call now, and counts the refusal.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
@@ -140,7 +135,7 @@ extension VendorClient {
 
     /// Returns the error of a client at its limit of the budget.
     ///
-    /// The only client and the daemon itself (nil) have no limit of their own.
+    /// A single client and the daemon itself (nil) have no client limit.
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -151,7 +146,6 @@ extension VendorClient {
         return .clientBudget
     }
 
-    /// Returns the error if the calls of this second, or those of `client`, are used up.
     func excessRate(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         if pace.forbids(now: now) { return .pace }
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
@@ -177,8 +171,8 @@ extension VendorClient {
 extension VendorClient {
     /// Starts calls for queued names, now or in the next iteration of the service loop.
     ///
-    /// By default, names share a call only at the limit of calls: the slowest name delays the
-    /// others.
+    /// By default, names share a call only at the limit of calls, because the slowest name delays
+    /// the others.
     private func flushSoon() {
         guard shares.free > 0 else { return }
         guard gathersNames else { return sendQueued() }
@@ -190,14 +184,11 @@ extension VendorClient {
         }
     }
 
-    /// True if names of one iteration of the loop share calls.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
-    /// Starts as many calls as the limits permit.
     func sendQueued() {
         while let batch = queue.nextBatch(shares, fit: facts.canCarry) {
             let now = clocks.now()
-            // The state may have changed while the names were queued.
             if let reason = refusal(now, of: batch.client) {
                 refuse(batch, reason)
             } else {
@@ -252,7 +243,6 @@ extension VendorClient {
         completion(result)
     }
 
-    /// Fails the expired look-ups of `name`.
     func expire(
         _ name: PendingName,
         _ now: Instant,
@@ -267,8 +257,8 @@ extension VendorClient {
         }
     }
 
-    /// Cancels a look-up, unless it is the only one of a call: the call is charged, and its answer
-    /// is cached.
+    /// Cancels a look-up unless it is the only one of a call: that call is charged already, and its
+    /// answer is cached.
     private func cancel(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),

@@ -4,7 +4,7 @@ package import Net
 extension VendorClient {
     /// Fetches the vendor's own count of resolutions from `server`; the request is not billed.
     ///
-    /// Uses the certificates and the proxy of the settings. Fails after 3 s.
+    /// The request uses the certificates and the proxy of the settings, and fails after 3 s.
     package func fetchCount(
         _ call: AlibabaResolveCount,
         at server: SocketAddress

@@ -3,8 +3,8 @@ import COpenSSL
 
 /// OpenSSL cipher with its own library context.
 ///
-/// In the process-wide context, loading the legacy provider (DES) would disable the implicit
-/// default provider, which libcurl's TLS uses.
+/// In the process-wide context, the legacy provider (DES) would disable the implicit default
+/// provider, which libcurl needs for TLS.
 // SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
 // objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
@@ -13,12 +13,11 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     private let providers: [OpaquePointer]
 
-    /// Owned by a provider.
     private let cipher: OpaquePointer
 
     let keyOctets: Int
 
-    /// 0 for none.
+    /// Length of the initialisation vector; 0 means none.
     let vectorOctets: Int
 
     let blockOctets: Int
@@ -28,7 +27,7 @@ final class CipherAlgorithm: @unchecked Sendable {
         throws(CipherError)
     {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find errors in the queue.
+        // TLS of libcurl on this thread must not find errors in the queue.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in
@@ -111,7 +110,6 @@ extension CipherAlgorithm {
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
         ERR_set_mark()
-        // See `init`.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context is freed, and the key in it overwritten, on each exit.

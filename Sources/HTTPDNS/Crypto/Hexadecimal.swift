@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hexadecimal encoding and decoding.
 enum Hexadecimal {
     static func encode(_ octets: [UInt8]) -> String {
         let digits = [UInt8]("0123456789abcdef".utf8)

@@ -42,7 +42,7 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Checks the optional question; AliDNS sends it without an array.
+    /// Checks the optional question, which AliDNS sends without an array.
     private static func check(
         _ question: JSONValue?,
         against lookup: VendorQuery
@@ -72,7 +72,6 @@ extension DNSJSON {
 
 // MARK: - Aliases
 
-/// Aliases and addresses of the requested name.
 private struct Chain {
     /// Addresses of the last name, with the lowest TTL of the chain.
     private(set) var set: AddressSet
@@ -117,7 +116,6 @@ private struct Chain {
 
     static func number(of family: Families) -> Int64 { family == .v6 ? 28 : 1 }
 
-    /// Element of `Answer`.
     private struct Record {
         static let alias: Int64 = 5
 
@@ -126,7 +124,6 @@ private struct Chain {
         let ttl: UInt32
         let data: String
 
-        /// Only the TTL is optional.
         init(_ element: JSONValue) throws(VendorError) {
             guard let owner = element["name"]?.name else { throw .unreadable(.member("name")) }
             guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Query of a configured URL with placeholders for name and type.
 struct QueryTemplate: Sendable {
     private enum Place: String, CaseIterable {
         case name = "{name}"
         case type = "{type}"
     }
 
-    /// Texts before the placeholders.
     private var parts: [(text: String, place: Place)] = []
 
     private var rest: String

@@ -23,11 +23,11 @@ extension Tencent: AddressScheduling {
 
     /// Parses `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, with the TTL in minutes.
     ///
-    /// Servers have the port of the queried server. A TTL outside 1 minute to 1 day gives no
-    /// `validFor`: the servers must not be stored.
+    /// Servers have the port of the queried server. With a TTL outside 1 minute to 1 day,
+    /// `validFor` is nil: the servers must not be stored.
     ///
-    /// An encrypted line must have this exact form. Its first block is then known, so an attacker
-    /// that can choose one block (see ``TencentReply``) cannot change the servers.
+    /// An encrypted line must have this exact form. An attacker that can choose one block (see
+    /// ``TencentReply``) therefore cannot change the servers.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -61,7 +61,6 @@ extension Tencent: AddressScheduling {
         )
     }
 
-    /// Parses a field such as `ttl:60`.
     private static func field(
         _ text: ArraySlice<UInt8>
     ) -> (key: String, value: ArraySlice<UInt8>)? {

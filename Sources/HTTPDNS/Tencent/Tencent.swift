@@ -4,11 +4,9 @@ package import DNSWire
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
 /// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
-/// its SDKs. Both variants are accepted where these disagree.
+/// its SDKs. Where these disagree, both variants are accepted.
 package struct Tencent: Vendor {
-    /// Protection and authentication of a request.
     enum Access: Sendable {
-        /// TLS and a token.
         case token(Secret, id: Int?)
 
         /// Plain HTTP; the account's key encrypts name and reply.
@@ -19,7 +17,6 @@ package struct Tencent: Vendor {
 
     let origin: Origin
 
-    /// Form of `ip=` in encrypted channels.
     let clientSubnetForm: ClientSubnetForm
 
     /// True if names carry an expiry time, for accounts with anti-theft protection.
@@ -38,7 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Toggles the expiry after a 401: it is undocumented which accounts need one.
+    /// Toggles the expiry after a 401: the pages do not say which accounts need one.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -52,26 +49,20 @@ package struct Tencent: Vendor {
 // MARK: - Settings
 
 extension Tencent {
-    /// Values of the setting `channel:`.
     package enum Channel: String, Sendable, Hashable, CaseIterable {
         case https
 
-        /// HTTP with AES-128-CBC.
         case aes
 
-        /// HTTP with DES-ECB.
         case des
     }
 
-    /// Values of the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
-        /// Mainland China.
         case cn
 
         /// International edition (page 1130/44468).
         case international
 
-        /// Channels of the edition.
         package var channels: [Channel] {
             switch self {
             case .cn: Channel.allCases
@@ -89,7 +80,7 @@ extension Tencent {
             }
         }
 
-        /// Servers of a channel for `/conf`, as in the SDKs; the pages name none.
+        /// Servers of a channel for `/conf`; only the SDKs name them.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -162,12 +153,10 @@ extension Tencent {
     }
 }
 
-/// Error in the settings of a Tencent account.
 package enum TencentSetupError: Error, Hashable {
-    /// Not in 1…2³¹-1.
+    /// The number is not in 1…2³¹-1.
     case id
 
-    /// Empty, too long, or not printable ASCII.
     case token
 
     case tlsName
@@ -176,7 +165,6 @@ package enum TencentSetupError: Error, Hashable {
 }
 
 extension TencentSetupError: CustomStringConvertible {
-    /// One line for the operator.
     package var description: String {
         switch self {
         case .id: "the id must be a whole number from 1 to 2147483647"

@@ -26,7 +26,6 @@ extension AddressSet {
         }
     }
 
-    /// Parses a TTL in seconds, or returns the default.
     static func ttl(_ value: JSONValue?) -> UInt32? {
         guard let value else { return VendorLimits.defaultTTL }
         guard let seconds = value.number, (0...Int64(VendorLimits.maximumTTL)).contains(seconds)
@@ -34,7 +33,6 @@ extension AddressSet {
         return UInt32(seconds)
     }
 
-    /// Parses an address literal of `family`.
     static func address(_ text: String, of family: Families) -> IPAddress? {
         // The longest literal (RFC 4291 §2.2).
         guard text.utf8.count <= 45, let address = IPAddress(text) else { return nil }
@@ -46,7 +44,6 @@ extension AddressSet {
 }
 
 extension JSONValue {
-    /// Returns the client's address in member `key`; nil if the member is missing or invalid.
     func client(_ key: String) -> IPAddress? {
         self[key]?.text.flatMap { AddressSet.address($0, of: .both) }
     }
@@ -59,13 +56,12 @@ extension VendorQuery {
         return index
     }
 
-    /// Returns the index of the name in member `key`.
     func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
         guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
         return try index(of: value.name)
     }
 
-    /// Returns the names as request text: lower case, separated by commas.
+    /// Returns the names in lower case, separated by commas.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),
@@ -79,7 +75,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Returns one answer for each name; throws without any readable record.
+    /// Returns one answer for each name; throws if no record is readable.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

@@ -2,14 +2,13 @@
 package import DNSWire
 package import Net
 
-/// Vendor API: a pure codec and a few facts.
+/// Vendor API: a pure codec and properties of the API.
 package protocol Vendor: Sendable {
-    /// Properties of the API.
     var facts: VendorFacts { get }
 
     /// Returns the HTTP request for one to `facts.maximumNames` names.
     ///
-    /// A vendor that does not pair families requests IPv4 for `.both`. `wallSeconds` is the
+    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the
     /// vendor's time since 1970.
     func request(
         for lookup: VendorQuery,
@@ -24,16 +23,15 @@ package protocol Vendor: Sendable {
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes, which clients cannot choose; an empty answer also counts.
+    /// Name for health probes; clients cannot choose it, and an empty answer counts as success.
     var trialName: Name { get }
 
     /// Returns the account with another documented form of the API that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
-    /// Rules by which the vendor bills requests, from its public pages.
     var price: PriceModel { get }
 
-    /// Vendor's scheduling service, which returns server addresses; nil if there is none.
+    /// Codec of the scheduling service, if the vendor has one.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -48,7 +46,6 @@ extension Vendor {
 }
 
 extension Name {
-    /// Returns the host of a URL or certificate as probe name.
     static func trial(_ host: String?) -> Name {
         guard let host, IPAddress(host) == nil, !host.hasPrefix("["), let name = try? Name(host)
         else { return exampleTrial }
@@ -62,17 +59,13 @@ extension Name {
     }()
 }
 
-/// Properties of a vendor API.
 package struct VendorFacts: Sendable, Hashable {
-    /// For example `tencent`.
     package var kind: String
 
     package var maximumNames: Int
 
-    /// True if one call requests both families.
     package var pairsFamilies: Bool
 
-    /// True if calls cost money.
     package var isBillable: Bool
 
     package var defaultPort: UInt16
@@ -82,7 +75,7 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API detects a forged reply.
     package var isProtected: Bool
 
-    /// Octets of all names in one call, with commas.
+    /// Maximum octets of all names in one call, with commas.
     package var maximumNameOctets: Int
 
     package init(
@@ -107,7 +100,6 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Returns true if one call can carry `names`.
     package func canCarry(_ names: [Name]) -> Bool {
         let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
         return (1...maximumNames).contains(names.count)

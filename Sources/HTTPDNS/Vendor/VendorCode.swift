@@ -6,7 +6,7 @@
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 
-    /// Returns nil if the text is too long or has other characters.
+    /// Creates a code; nil if the text is too long or has other characters.
     package init?(_ text: String) {
         let isHarmless = text.utf8.allSatisfy { octet in
             switch octet {
@@ -37,17 +37,15 @@ extension VendorCode {
     /// Alibaba: the scheduling service disabled this client.
     package static let disable = VendorCode(known: "disable")
 
-    /// Alibaba: the account or its key is refused at any time.
+    /// Alibaba: refusals of the account or its key.
     package static let accountCodes: Set<VendorCode> = [
         VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
         VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),
         .disable,
     ]
 
-    /// Alibaba: no addresses of the family.
     package static let noRecord = VendorCode(known: "RRNotExist")
 
-    /// Alibaba: no such name.
     package static let noDomain = VendorCode(known: "DomainNotExist")
 }
 

@@ -14,17 +14,15 @@ package enum VendorLimits {
     /// Members of a JSON object; Baidu sends ten.
     package static let maximumJSONMembers = 256
 
-    /// Values and keys; ten names with 200 addresses take 2,100.
+    /// JSON values and keys; ten names with 200 addresses take 2,100.
     package static let maximumJSONNodes = 8_192
 
-    /// Aliases from the requested name to its addresses.
     package static let maximumAliases = 16
 
     /// Octets of the names in one call, with commas: at most 2.5 KiB of encrypted URL (RFC 9110
     /// §4.1 recommends support for 8000).
     package static let maximumNameOctets = 1024
 
-    /// Servers from one scheduling reply.
     package static let maximumServers = 32
 
     package static let maximumCode = 64
@@ -37,34 +35,33 @@ package enum VendorLimits {
     /// Octets of an account name or a key.
     package static let maximumAccount = 128
 
-    /// Addresses of one family of a name; further ones are dropped.
+    /// Addresses of one family of a name.
     package static let maximumAddresses = 256
 
-    /// TTL in seconds for a missing TTL, as in the vendors' SDKs.
+    /// TTL in seconds if the reply has none, as in the vendors' SDKs.
     package static let defaultTTL: UInt32 = 60
 
-    /// Seconds (RFC 2181 §8).
+    /// Largest TTL in seconds (RFC 2181 §8).
     package static let maximumTTL: UInt32 = .max >> 1
 
-    /// TTL in seconds of an unauthenticated reply: a week (RFC 8767 §4).
+    /// Largest TTL in seconds of an unauthenticated reply: a week (RFC 8767 §4).
     static let maximumSealedTTL: UInt32 = 604_800
 
-    /// Seconds; a longer `Retry-After` is a mistake or an attack.
+    /// Seconds of `Retry-After`; a longer back-off is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 
-    /// The same for a reply without TLS, which anybody on the path can forge.
+    /// Limit of `Retry-After` without TLS, where an attacker on the path can forge replies.
     static let maximumUnauthenticatedRetryAfter: Duration = .seconds(60)
 
     /// Seconds until a signature expires, as in the SDKs of Tencent and Alibaba.
     package static let requestLifetime: Int64 = 600
 
-    /// Seconds until the signature of an Alibaba scheduling request expires.
     package static let scheduleLifetime: Int64 = 60
 
     /// Minimum wait until a timeout counts; Tencent recommends 500 ms for a first try (page
     /// 379/95500).
     package static let fairWait = Duration.milliseconds(500)
 
-    /// Octets; Tencent's tokens have about ten digits.
+    /// Octets of a token; Tencent's tokens have about ten digits.
     package static let maximumToken = 128
 }

@@ -5,10 +5,9 @@ package import Net
 /// Volcengine HTTPDNS, API `/resolve`, for one name per call.
 ///
 /// Sources: the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply). The values of `type=` are unverified, so no `type=` is sent; the reply lists both
-/// families. The vendor gives server addresses only on request.
+/// (reply). No `type=` is sent, because its values are unverified; the reply lists both families.
+/// The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
-    /// Name of the server and in its certificate.
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
     private let account: String
@@ -17,7 +16,6 @@ package struct Volcengine: Vendor {
 
     private let origin: Origin
 
-    /// Creates the API for an account; `tlsName` is a host name or IP address.
     package init(
         account: String,
         secret: Secret,
@@ -69,7 +67,7 @@ package struct Volcengine: Vendor {
         )
     }
 
-    /// Hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
+    /// Returns the hexadecimal MD5 of the values and the key, sorted by octets and joined with `_`.
     ///
     /// Values that are not sent count as empty.
     func signature(of values: [String]) throws(CipherError) -> String {
@@ -97,7 +95,8 @@ package struct Volcengine: Vendor {
         v4.keep(found.filter { $0.octets.count == 4 })
         v6.keep(found.filter { $0.octets.count != 4 })
         v4.dropped += items.count - found.count
-        // The vendor may not resolve a family: without addresses of one family only, it is unknown.
+        // The vendor may omit a family: if only one family has no addresses, that family is
+        // unknown.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [

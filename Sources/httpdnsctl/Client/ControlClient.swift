@@ -4,7 +4,7 @@ import Glibc
 
 /// Synchronous client of the control socket.
 struct ControlClient {
-    /// Includes the connection.
+    /// Time limit of a reply, including the connection.
     static let timeout = Duration.seconds(10)
 
     let socket: String
@@ -37,7 +37,7 @@ struct ControlClient {
         }
     }
 
-    /// Like `stream`, but decodes directly into `Results`, in a tenth of the time.
+    /// Like `stream`, but decodes directly into `Results`, which takes a tenth of the time.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

@@ -2,16 +2,15 @@
 import Control
 import Glibc
 
-/// Connection to the control socket.
 struct ControlConnection: ~Copyable {
     private static let readOctets = 64 * 1024
 
-    /// Non-blocking; `poll` waits until the deadline.
+    /// Non-blocking socket; `poll` waits until the deadline.
     private let descriptor: Int32
 
     private let path: String
 
-    /// Time limit of each reply after the first; nil for no limit.
+    /// Time limit of each reply after the first; nil means no limit.
     var timeout: Duration? {
         didSet { deadline = timeout.map { .now.advanced(by: $0) } }
     }
@@ -93,7 +92,7 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Waits, at most for the kernel's limit, while the daemon accepts no connections.
+    /// Connects; while the daemon accepts no connections, waits at most for the kernel's limit.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration

@@ -47,7 +47,7 @@ extension Check {
 
     /// Returns the cause of a failed unit, and the commands that restart it.
     ///
-    /// systemd refuses `restart` after too many starts. A failed socket unit receives no queries.
+    /// After too many starts, systemd refuses `restart`; a failed socket unit receives no queries.
     /// `reset-failed` clears both states.
     private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
         let what = "httpdnsd.service failed"
@@ -200,7 +200,7 @@ extension Check {
         }
     }
 
-    /// Enough for TCP clients and vendor connections.
+    /// Minimum limit of open files, for TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -216,7 +216,6 @@ extension Check {
         ]
     }
 
-    /// Kernel acceleration is optional.
     static let kernel = Check("kernel") { machine in
         guard let status = machine.status?.acceleration else { return [] }
         let why = status.why.map { ": \($0)" } ?? ""
@@ -262,8 +261,9 @@ extension Check {
         }
     }
 
-    /// A vendor chooses addresses for the client's network: a difference of hosts in a network does
-    /// not matter.
+    /// Compares the client addresses that vendors see.
+    ///
+    /// Hosts of one network count as equal, because a vendor chooses addresses for a network.
     static let clientAddress = Check("client-address") { machine in
         (machine.status?.vendors ?? []).compactMap { vendor in
             guard let address = vendor.clientAddress else { return nil }
@@ -304,7 +304,6 @@ extension Check {
                     fix: "configure another upstream in httpdnsd.yaml"
                 )
             }
-            // Late replies are normal.
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
                     "\(upstream.name): \(count) messages from its address matched no query",

@@ -70,7 +70,7 @@ extension Check {
         return results
     }
 
-    /// Returns the strings of the list after a key, in JSON or TOML; skips comments.
+    /// Returns the strings of the list after `key`, in JSON or TOML without comments.
     private static func strings(after key: String, in text: String) -> [String] {
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"
@@ -83,7 +83,7 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// In seconds; the strictest vendor accepts 15 min in signatures.
+    /// Largest clock error in seconds; the strictest vendor accepts 15 min in signatures.
     private static let largestSkew = 60
 
     static let clock = Check("clock") { machine in

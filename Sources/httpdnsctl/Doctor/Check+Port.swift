@@ -45,7 +45,6 @@ extension Check {
         of machine: MachineFacts
     ) -> Bool {
         let listeners = machine.status?.listeners ?? []
-        // The running daemon already has the address.
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
@@ -90,7 +89,7 @@ extension Check {
     }
 
     static let answers = Check("answers") { machine in
-        // Without the status, another server could have answered.
+        // Without the daemon's status, another server may be the one that answered.
         guard machine.status != nil else {
             return [.skipped("not checked: the daemon's listeners are unknown")]
         }

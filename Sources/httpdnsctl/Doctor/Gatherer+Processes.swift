@@ -28,7 +28,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // Each worker has a socket.
+            // Each worker has its own socket for the same address.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -52,7 +52,7 @@ extension Gatherer {
         return holders
     }
 
-    /// Settings path of the running daemon; nil if unknown.
+    /// Returns the settings path of the running daemon; nil if unknown.
     func settingsOfDaemon(_ machine: MachineFacts) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil
@@ -62,7 +62,7 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// `commandLine` is from `/proc`; nil if it names no file.
+    /// Returns the path in a command line of `/proc`; nil if it names no file.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
@@ -71,7 +71,6 @@ extension Gatherer {
         return words.indices.contains(index + 1) ? String(words[index + 1]) : nil
     }
 
-    /// Soft limit of open files.
     static func descriptors(_ limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }

@@ -6,7 +6,7 @@ import DNSWire
 struct MachineFacts: Sendable {
     var isRoot = true
 
-    /// False for an image in a directory.
+    /// False for a machine image in a directory.
     var isLive = true
 
     var daemon: Result<StatusReply, Failure> = .failure(
@@ -23,58 +23,50 @@ struct MachineFacts: Sendable {
 
     var resolver = ResolverFacts()
 
-    /// Nil without a setup.
     var journal: SetupJournal?
 
-    /// Files that a setup wrote and whose originals are in no journal.
+    /// Files that a setup wrote and that have no original in a journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
 
-    /// Nil if the file does not exist.
     var nsswitch: String?
 
-    /// Nil if the file does not exist.
     var nscd: String?
 
-    /// Variables that affect getaddrinfo.
     var environment: [String: String] = [:]
 
     var lookup: SystemLookup?
 
-    /// Container engines and the kubelet, by path.
     var containerFiles: [String: String] = [:]
 
     var unit: UnitState?
 
-    /// Control socket; nil if it does not exist.
     var socket: FileAccess?
 
     var socketPath = Product.defaultSocket
 
-    /// Result of `Check` from the daemon; nil without one.
+    /// Reply of the daemon to `Check`; nil without a daemon.
     var settingsCheck: ReloadReply?
 
-    /// Result of `httpdnsd --check`; nil without one.
+    /// Result of `httpdnsd --check`; nil without the program.
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
 
-    /// Unreadable for the user of the service.
+    /// Settings files that the user of the service cannot read.
     var closedSettings: [String] = []
 
     var hasSettings = true
 
     var secrets: [FileAccess] = []
 
-    /// Limit of the daemon; nil if unknown.
     var descriptors: Int?
 
     var isClockSynchronised: Bool?
 
     var certificateStores: [String] = []
 
-    /// Nil without `--network`.
     var interceptors: [Interception]?
 
     static let settings = "/etc/httpdnsd/httpdnsd.yaml"
@@ -102,11 +94,10 @@ struct MachineFacts: Sendable {
     struct SystemLookup: Equatable, Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
-        /// Nil after a timeout.
         var duration: Duration?
         /// Addresses from the daemon; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Locally answered queries meanwhile; nil if unknown.
+        /// Local answers of the daemon during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
     }
 
@@ -116,7 +107,7 @@ struct MachineFacts: Sendable {
         var active: String
         /// `SubState`, such as `running` or `auto-restart`.
         var sub = ""
-        /// `UnitFileState`; empty if there is no unit.
+        /// `UnitFileState`; empty if the unit does not exist.
         var enabled: String
         /// `Result` of the last run, such as `exit-code`.
         var result = "success"
@@ -125,7 +116,6 @@ struct MachineFacts: Sendable {
         /// True with `DynamicUser=`.
         var hasOwnUser = false
 
-        /// Nil if the last run succeeded or ended without an exit code.
         var exitCode: Int? { result == "exit-code" ? code : nil }
 
         var cause: String { exitCode.map { "exit code \($0)" } ?? result }
@@ -139,7 +129,7 @@ struct MachineFacts: Sendable {
         var groupName = ""
         var isWritable = true
 
-        /// Readable only for root, or the group root.
+        /// True if only root or the group root can read the file.
         var isOnlyForRoot: Bool {
             user == 0 && mode & 0o004 == 0 && (group == 0 || mode & 0o040 == 0)
         }
@@ -155,13 +145,13 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Local addresses; those of the default settings if unknown.
+    /// Local addresses of the daemon; if unknown, those of the default settings.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known
     }
 
-    /// True on port 53.
+    /// Returns true if the daemon has this address and port 53.
     func isDaemon(_ text: String) -> Bool {
         guard let address = IPAddress(text) else { return false }
         return servers.contains { $0.address == address && $0.port == 53 }

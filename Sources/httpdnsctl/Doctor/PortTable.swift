@@ -6,14 +6,13 @@ enum PortTable {
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// Links the socket to descriptors of processes.
+        /// Inode of the socket, which also identifies the descriptors of its processes.
         var inode: UInt64
     }
 
     /// `TCP_CLOSE` for unconnected UDP sockets, `TCP_LISTEN` for listeners.
     private static let states: [Probe.Transport: Substring] = [.udp: "07", .tcp: "0A"]
 
-    /// Skips malformed lines.
     static func entries(_ text: String, _ transport: Probe.Transport) -> [Entry] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")

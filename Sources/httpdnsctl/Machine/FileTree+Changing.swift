@@ -3,7 +3,7 @@ import Glibc
 
 /// Atomic changes: even after a power failure, a path has its old or its new content.
 ///
-/// Writes and syncs a temporary file, renames the file, then syncs the directory.
+/// A change writes and syncs a temporary file, renames it, then syncs the directory.
 extension FileTree {
     private static let temporary = ".httpdnsctl-new"
 
@@ -37,12 +37,11 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Returns true if an interrupted run, or one in progress, left its temporary file.
+    /// Returns true if the temporary file of an interrupted or current run exists.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }
 
-    /// Removes the temporary file of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
         // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
         let leftover = try place(path) + Self.temporary
@@ -53,7 +52,7 @@ extension FileTree {
         throw Self.fault("remove", path + Self.temporary, number)
     }
 
-    /// Throws if a file cannot be created or replaced, before the first change.
+    /// Checks before the first change that a file can be created or replaced.
     func checkWritable(_ path: String) throws(Failure) {
         var directory = Self.directory(of: path)
         while directory != "/", !exists(directory) { directory = Self.directory(of: directory) }
@@ -63,7 +62,6 @@ extension FileTree {
         throw Self.fault("change", path, errno)
     }
 
-    /// Returns the created directories, the outermost first.
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
@@ -76,7 +74,7 @@ extension FileTree {
         return missing
     }
 
-    /// The outermost first.
+    /// Returns the directories to create, the outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -87,7 +85,6 @@ extension FileTree {
         return missing
     }
 
-    /// Removes a directory if it exists and is empty.
     func removeDirectory(_ path: String) throws(Failure) {
         // SAFETY: rmdir(2) reads the path as a C string, which Swift creates for the call.
         guard unsafe rmdir(try place(path)) != 0 else { return try syncDirectory(of: path) }

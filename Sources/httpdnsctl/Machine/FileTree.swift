@@ -6,23 +6,21 @@ import Glibc
 /// In an image, absolute link targets start at the directory, and `..` does not leave the
 /// directory.
 struct FileTree: Sendable {
-    /// Empty, or a directory without a final slash.
+    /// Directory without a final slash; empty for this machine.
     let root: String
 
-    /// Expected files have a few lines.
+    /// Maximum size of a file; the expected files have a few lines.
     static let maximumOctets = 1 << 20
 
-    /// As in the kernel.
+    /// Maximum number of links, as in the kernel.
     private static let maximumLinks = 40
 
-    /// Creates the tree below a directory; `/` is this machine.
     init(root: String = "/") {
         var root = root
         while root.hasSuffix("/") { root.removeLast() }
         self.root = root
     }
 
-    /// Services can be notified.
     var isThisMachine: Bool { root.isEmpty }
 
     // MARK: - Names
@@ -60,7 +58,7 @@ struct FileTree: Sendable {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Returns the target, not resolved; nil if the path is not a link.
+    /// Returns the unresolved target; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.
@@ -71,10 +69,10 @@ struct FileTree: Sendable {
 
     // MARK: - Reading
 
-    /// Follows links.
+    /// Returns true if the target of the path exists.
     func exists(_ path: String) -> Bool { status(path, follows: true) != nil }
 
-    /// Nil if the path does not exist or is inaccessible.
+    /// Returns the status; nil if the path does not exist or is inaccessible.
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
@@ -82,7 +80,7 @@ struct FileTree: Sendable {
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
-    /// Returns the state of a path; does not follow a final link.
+    /// Returns the state of a path without following a final link.
     ///
     /// - Throws: for an inaccessible path, or a file above `maximumOctets`.
     func state(_ path: String) throws(Failure) -> FileState {
@@ -118,7 +116,7 @@ struct FileTree: Sendable {
         return state
     }
 
-    /// Follows links; nil if unreadable.
+    /// Returns the text of the target of the path; nil if it is unreadable.
     func text(_ path: String) -> String? {
         (try? octets(path)).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -146,7 +144,6 @@ struct FileTree: Sendable {
         }
     }
 
-    /// Sorted; empty if unreadable.
     func names(in path: String) -> [String] {
         guard let real = try? resolve(path, followsLast: true),
             // SAFETY: opendir(3) returns a stream or nil; the stream is closed below.
@@ -166,7 +163,7 @@ struct FileTree: Sendable {
         return names.sorted()
     }
 
-    /// `chattr +i`, also effective for root.
+    /// Returns true for a file with `chattr +i`, which even root cannot change.
     func isImmutable(_ path: String) -> Bool {
         guard let real = try? resolve(path, followsLast: true) else { return false }
         // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.

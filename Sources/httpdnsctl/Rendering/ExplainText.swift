@@ -51,7 +51,6 @@ enum ExplainText {
             + calls(cost.nextBillableCalls, cost.nextUnits, cost.nextMoney)
     }
 
-    /// Billable calls and units; empty without any.
     private static func parts(_ calls: Int, _ units: UInt64?, _ money: BilledCost?) -> [String] {
         let units = units.flatMap { $0 > 0 ? Units.units($0, money) : nil }
         return [
@@ -87,7 +86,6 @@ enum ExplainText {
             + palette.line("cost \(cost.isEmpty ? "nothing" : cost.joined(separator: ", "))")
     }
 
-    /// Returns the duration of each transfer phase; nil if unknown.
     private static func times(_ attempt: LiveAttempt) -> String? {
         let parts = [
             ("connected", attempt.connectedMs), ("TLS ready", attempt.securedMs),

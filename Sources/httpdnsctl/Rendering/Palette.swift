@@ -3,7 +3,6 @@
 struct Palette {
     let isEnabled: Bool
 
-    /// Width in characters; nil for no limit.
     var width: Int?
 
     init(isEnabled: Bool, width: Int? = nil) {
@@ -11,7 +10,7 @@ struct Palette {
         self.width = width
     }
 
-    /// Meaning of a text; selects the colour.
+    /// Meaning of a text, which selects its colour.
     enum Tone: String {
         case plain = ""
         case heading = "1"

@@ -4,7 +4,7 @@ import Glibc
 
 /// Text form of `watch`: one line per query.
 enum QueryText {
-    /// The last column has no limit.
+    /// Columns with their widths; the last column has no limit.
     private static let columns = [
         ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 35), ("FROM", 0),
     ]
@@ -61,7 +61,7 @@ enum QueryText {
 }
 
 extension String {
-    /// Pads on the right; on the left if `width` is negative.
+    /// Pads on the right, or on the left if `width` is negative.
     func padded(_ width: Int) -> String {
         let blanks = String(repeating: " ", count: max(0, abs(width) - count))
         return width < 0 ? blanks + self : self + blanks

@@ -2,7 +2,7 @@
 import Control
 
 enum VendorText {
-    /// Reason for a pause, and time of the next call.
+    /// Returns the reason for a pause and the time of the next call.
     static func rest(_ rest: VendorRest, of vendor: String) -> String {
         let soon = rest.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
         return switch rest.by {
@@ -37,7 +37,7 @@ enum VendorText {
             + "; the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
 
-    /// Returns the units and the cost of a vendor, for example `units: 100 to 120, 4,000 today`.
+    /// Returns units and cost, for example `units: 100 to 120, 4,000 today`.
     static func units(_ units: BilledUnits, _ cost: BilledCost?) -> String {
         let bounds =
             units.atLeast == units.atMost

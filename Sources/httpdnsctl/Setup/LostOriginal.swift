@@ -5,10 +5,9 @@
 /// Without its journal, `revert` would otherwise take these files for originals and restore a
 /// removed daemon as server.
 extension FileState {
-    /// Line above the lines of a setup.
     private static let mark = "# Written by httpdnsctl setup"
 
-    /// Starts of lines below `mark`.
+    /// Starts of the lines that a setup writes below `mark`.
     private static let added = [
         "nohook resolv.conf", "name_servers=", "resolv_conf_local_only=", "resolv_conf=",
         "case \" $resolv_conf_options", "*\" trust-ad ", "*) resolv_conf_options=", "esac",
@@ -21,7 +20,7 @@ extension FileState {
             && text.split(separator: "\n").contains { $0.hasPrefix(Self.mark) }
     }
 
-    /// Absent if no other lines remain.
+    /// File without the lines of a setup; absent if no other lines remain.
     var withoutSetup: FileState {
         var isOwn = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -38,22 +37,20 @@ extension FileState {
 }
 
 extension ResolverFacts {
-    /// AliDNS, as in the daemon's initial settings.
+    /// Servers of AliDNS, as in the daemon's initial settings.
     private static let publicServers = ["223.5.5.5", "223.6.6.6"]
 
-    /// Files that only a setup creates.
     private static let createdFiles: Set = [
         Paths.resolvedDropIn, Paths.networkManagerConfig, Paths.resolvconfDropIn,
         Paths.dhclientHook,
     ]
 
-    /// Returns a default for a lost original.
     func defaultOriginal(of path: String, now: FileState, in tree: FileTree) -> FileState {
         if Self.createdFiles.contains(path) { return .absent }
         return path == Paths.resolvConf ? defaultResolvConf(now, in: tree) : now.withoutSetup
     }
 
-    /// File of the running manager, or public resolvers.
+    /// Returns the file of the running manager, or one with public resolvers.
     private func defaultResolvConf(_ now: FileState, in tree: FileTree) -> FileState {
         if present.contains(Paths.resolved), ResolverOwner.resolved.isAlive(self) {
             var link = FileState(kind: .link, target: ".." + Paths.resolved + "/stub-resolv.conf")

@@ -7,28 +7,25 @@ struct ResolverFacts: Sendable {
     /// Path with links resolved.
     var resolvedPath = Paths.resolvConf
 
-    /// Nil if the file does not exist or a link is dangling.
     var text: String?
 
-    /// Immutable even for root (`chattr +i`).
+    /// True if even root cannot change the file (`chattr +i`).
     var isImmutable = false
 
-    /// Mount points, as in containers, cannot be replaced.
+    /// True for a mount point, as in containers, which cannot be replaced.
     var isMounted = false
 
-    /// Existing paths among `Paths.indicators`.
     var present: Set<String> = []
 
-    /// Names of at most 15 octets; nil if unknown, as in an image.
+    /// Program names of at most 15 octets; nil if unknown, as in an image.
     var running: Set<String>?
 
-    /// Files that a plan may change.
     var files: [String: FileState] = [:]
 
     /// Setup files without originals in a journal; `files` has defaults.
     var lost: [String] = []
 
-    /// Text of all settings files.
+    /// Text of all settings files of systemd-resolved.
     var resolvedSettings = ""
 
     enum Paths {
@@ -51,14 +48,12 @@ struct ResolverFacts: Sendable {
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
 
-        /// Paths that identify a manager.
         static let indicators = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
             resolvedStart,
         ]
 
-        /// Paths that a plan may write.
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
             resolvconfDropIn, dhcpcdConfig, dhclientHook,
@@ -67,7 +62,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Gathers the facts as before a setup, or with `seesSetup` as they are.
+    /// Collects the facts as before a setup, or as they are if `seesSetup` is true.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -110,7 +105,7 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// True also if unknown.
+    /// Returns true if a program runs, or if that is unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

@@ -3,10 +3,9 @@ import Control
 
 /// Record of a setup, on disk before the first change.
 struct SetupJournal: Codable, Equatable, Sendable {
-    /// Outside the daemon's directory, which only its user can enter.
+    /// Path outside the daemon's directory, which only the daemon's user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
-    /// Path of a damaged journal after `--force`.
     static let damagedPath = path + ".damaged"
 
     var version = 1
@@ -15,23 +14,21 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var entries: [Entry]
 
-    /// Created by the setup, the outermost first.
+    /// Directories that the setup created, the outermost first.
     var directories: [String] = []
 
-    /// Notify services of the changes.
     var commands: [[String]]
 
     /// Commands for a revert; nil if they are the same.
     var undo: [[String]]?
 
-    /// File before and after the setup.
     struct Entry: Codable, Equatable, Sendable {
         var path: String
         var before: FileState
         var after: FileState
     }
 
-    /// Reads the journal; nil if absent, or damaged and ignored.
+    /// Reads the journal; nil if it is absent, or damaged and ignored.
     ///
     /// - Throws: for an unreadable journal, which must not be overwritten.
     static func read(
@@ -55,7 +52,6 @@ struct SetupJournal: Codable, Equatable, Sendable {
         throw Failure(message: "\(path) was written by a newer version", status: .failed)
     }
 
-    /// Keeps a damaged journal, which may have original text.
     static func setAsideDamaged(in tree: FileTree) throws(Failure) {
         let state = try tree.state(path)
         guard state.kind == .file, try read(from: tree, ignoringDamage: true) == nil else { return }
@@ -79,7 +75,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates defaults for the files that a setup wrote.
+    /// Creates a journal with defaults for the files that a setup wrote.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])
@@ -97,7 +93,6 @@ extension SetupJournal {
         )
     }
 
-    /// `journal`, or defaults if nil.
     static func orDefaults(
         _ journal: SetupJournal?,
         in tree: FileTree

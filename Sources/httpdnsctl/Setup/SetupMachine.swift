@@ -11,7 +11,7 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Services restart within 2 s.
+    /// Time limit of a command; services restart within 2 s.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
@@ -51,7 +51,7 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Includes the journal's directory if an interrupted run created it.
+            // The directory of the journal counts, even if an interrupted run created it.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -89,7 +89,6 @@ struct SetupMachine {
         }
     }
 
-    /// Merges the journal of a plan with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal
@@ -99,7 +98,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Restores files that only the earlier plan changed.
+        // Files that only the earlier plan changed are restored.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -156,7 +155,6 @@ struct SetupMachine {
         return .defaultsRestored
     }
 
-    /// Restores all files, notifies the services, and removes the journal.
     private func restore(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
@@ -164,7 +162,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // Otherwise the service reads the files at its next start.
+        // If a command fails, the service reads the files at its next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -185,11 +183,10 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes the temporary file of a journal that an interrupted run did not complete, and its
-    /// directory if nothing else is in it.
+    /// Removes the temporary journal of an interrupted run, and its directory if empty.
     ///
-    /// The journal is written before the first change, so the run has changed nothing else. A run
-    /// in progress holds the lock, and keeps its file.
+    /// The journal is written before the first change, so such a run has changed nothing else. A
+    /// run in progress holds the lock, and keeps its file.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
@@ -212,7 +209,6 @@ struct SetupMachine {
         }
     }
 
-    /// Throws if a changed file or the journal cannot be replaced.
     private func checkRestorable(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.before {
             try checkWritable(entry.path)
@@ -229,7 +225,7 @@ struct SetupMachine {
 
     /// Notifies the services, and checks the effective nameserver.
     ///
-    /// resolvconf also runs hooks of other packages, whose failures are ignored if the file is
+    /// resolvconf also runs hooks of other packages. Their failures are ignored if the file is
     /// correct.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
@@ -241,7 +237,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Why programs would not use the daemon; nil if they would.
+    /// Returns the reason why programs would not use the daemon; nil if they would.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -259,7 +255,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// An image has no services.
+    /// Runs the commands; an image has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {

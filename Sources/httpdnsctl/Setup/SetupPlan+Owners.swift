@@ -3,7 +3,7 @@
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// The drop-in makes the daemon the only server.
+    /// Plans a drop-in that makes the daemon the only server.
     mutating func planResolved(_ facts: ResolverFacts, keepsStub: Bool) {
         // An empty assignment clears the values of other files.
         var lines = [
@@ -160,7 +160,7 @@ extension SetupPlan {
         return new
     }
 
-    /// The last assignment of each key.
+    /// Returns the last assignment of each key.
     private static func assignments(_ text: String) -> [String: String] {
         var values: [String: String] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") && !line.hasPrefix(";") {

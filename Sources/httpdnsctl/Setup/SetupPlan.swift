@@ -9,10 +9,9 @@ struct SetupPlan: Equatable, Sendable {
 
     var changes: [Change] = []
 
-    /// Notify services of the changes.
     var commands: [[String]] = []
 
-    /// Notify services after a revert; nil if they are the same.
+    /// Commands after a revert; nil if they are the same.
     var undo: [[String]]?
 
     var notes: [String] = []
@@ -25,11 +24,10 @@ struct SetupPlan: Equatable, Sendable {
         var after: FileState
     }
 
-    /// Against applying the plan.
     struct Obstacle: Equatable, Sendable, Encodable {
         var what: String
         var fix: String
-        /// `--force` overrides the obstacle.
+        /// True if `--force` overrides the obstacle.
         var yieldsToForce = true
     }
 }
@@ -113,7 +111,6 @@ extension SetupPlan {
 
     // MARK: - Checking
 
-    /// Adds obstacles for files that cannot be replaced.
     private mutating func checkFiles(_ facts: ResolverFacts) {
         for change in changes where change.before.kind == .other {
             obstacles.append(
@@ -145,7 +142,7 @@ extension SetupPlan {
         }
     }
 
-    /// resolv.conf(5) has no ports.
+    /// Adds an obstacle for a port, because resolv.conf(5) has no ports.
     mutating func checkPort() {
         guard let server = servers.first(where: { $0.port != 53 }) else { return }
         obstacles.append(

@@ -2,21 +2,20 @@
 import Control
 import DNSWire
 
-/// Tested addresses of the daemon.
 struct SetupServers {
     /// Usable addresses, IPv4 first.
     var servers: [ServerAddress]
 
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// Answered locally (RFC 6761 §6.3).
+    /// Question with a local answer (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
     /// Tests the addresses.
     ///
     /// - Parameters:
-    ///   - given: empty to detect addresses.
-    ///   - ask: true if a server answers.
+    ///   - given: addresses of the user; empty to detect addresses.
+    ///   - ask: returns true if a server answers.
     ///   - resolve: resolves a name that is not cached.
     init(
         given: [ServerAddress],
@@ -72,17 +71,17 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// An upstream must answer for a nonexistent name.
+    /// Queries a nonexistent name, which an upstream must answer.
     static func resolution(by server: ServerAddress) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// 1 s more than the daemon's limit of 5 s.
+    /// Timeout, 1 s more than the daemon's limit of 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Nil on success, including NXDOMAIN.
+    /// Returns the fault; nil on success, including NXDOMAIN.
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {
         case .answer(.noError, _), .answer(.nxDomain, _): nil

@@ -2,7 +2,6 @@
 import ArgumentParser
 import Control
 
-/// `httpdnsctl prove`.
 struct ProveVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "prove",
@@ -47,7 +46,7 @@ struct ProveVerb: Verb {
     @Flag(name: .long, help: "Print the replies as JSON lines for tests.")
     var vectors = false
 
-    /// Time of one call, which the settings limit.
+    /// Maximum time between two replies.
     private static let callTime = Duration.seconds(30)
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

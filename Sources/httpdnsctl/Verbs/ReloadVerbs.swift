@@ -69,7 +69,6 @@ struct CheckVerb: Verb {
         return .ok
     }
 
-    /// Reads a file that fits into a call.
     private static func text(of file: String) throws(Failure) -> String {
         // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
