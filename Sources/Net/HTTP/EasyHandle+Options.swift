@@ -32,8 +32,8 @@ extension EasyHandle {
 
     /// Sets the time limit, 1 s after the deadline of `ConnectionPool.expire`.
     ///
-    /// A shorter limit for the connection would fail every request to a server with a slow
-    /// handshake.
+    /// A shorter limit for the connection setup would make every request to a server with a slow
+    /// handshake fail.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
@@ -210,7 +210,7 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// A control character could end the line.
+    /// True if `line` has a control character, which could end the header line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }
