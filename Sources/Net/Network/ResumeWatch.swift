@@ -5,7 +5,7 @@ private import Glibc
 /// Reports when the machine resumes from suspension.
 ///
 /// The kernel cancels a timer when the wall clock is set, as at every resume. CLOCK_BOOTTIME minus
-/// CLOCK_MONOTONIC grows only during suspension. CLOCK_BOOTTIME_ALARM would need a capability.
+/// CLOCK_MONOTONIC grows only during suspension. A pause of a virtual machine is not detected.
 @ServiceLoop
 package final class ResumeWatch {
     /// Shortest suspension that is reported; connections survive shorter ones.
