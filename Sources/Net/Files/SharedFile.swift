@@ -4,8 +4,8 @@ internal import Glibc
 /// Small text file that several processes change, each under `flock`, which ends with its process.
 ///
 /// One `pwrite` replaces the content, so a killed process leaves the old or the new content, up to
-/// one memory page. Line feeds pad a shorter text to the former size: a process can be killed before
-/// a `ftruncate`.
+/// one memory page. Line feeds pad a shorter text to the former size, because a process can be
+/// killed before `ftruncate`.
 @ServiceLoop
 package final class SharedFile {
     package let path: String

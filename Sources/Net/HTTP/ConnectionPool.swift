@@ -188,7 +188,7 @@ extension ConnectionPool {
         }.map { ($0.key, port) }
     }
 
-    /// Repeats a request once, if its reused connection ended without a reply; returns true if sent.
+    /// Repeats a request once if its reused connection ended without a reply; returns true if sent.
     ///
     /// A server may close a connection while a request is on its way, such as nginx after
     /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats only some requests of
