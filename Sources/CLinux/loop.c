@@ -61,7 +61,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // A seccomp filter may forbid capset.
+    // A seccomp filter may forbid capset, so it is not called without need.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
@@ -99,7 +99,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call.
+        // The thread may be about to enter the system call, so the signal is repeated.
         poll(NULL, 0, 1);
     }
 }
