@@ -12,7 +12,6 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     /// The kernel refused a call; `why` is the last line of the BPF verifier's log, or empty.
     case refused(what: String, errno: Int32, why: String)
 
-    /// Text of the error and its remedy.
     package var description: String {
         switch self {
         case .forbidden(let what):

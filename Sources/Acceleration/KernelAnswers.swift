@@ -65,7 +65,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Answering
 
-    /// Attaches the BPF program to the loopback device.
     package func attach() throws(AccelerationError) {
         let device = bpf_loopback_device()
         guard device > 0 else { throw AccelerationError(device, "the look-up of device lo") }

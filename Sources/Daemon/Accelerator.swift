@@ -41,7 +41,6 @@ final class Accelerator: ManagedAccelerator {
     /// Assumed latency of an answer from the kernel, which is not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// Interval of collections.
     private static let interval: Duration = .seconds(1)
 
     /// Maximum number of query records per collection.

@@ -77,7 +77,6 @@ package final class Daemon {
         try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
     }
 
-    /// Makes the daemon with a real or simulated system.
     package init(
         _ settings: Settings,
         from source: SettingsSource,

@@ -11,7 +11,6 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Queue that limits the time of jobs on the service loop.
     let queue: ManagementQueue
 
     /// Queue of checks, because each check takes the memory of a second set of settings.

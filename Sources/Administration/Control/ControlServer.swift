@@ -11,6 +11,7 @@ package import Net
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
+        /// Maximum number of clients, 1 to 1024.
         package var connections = 16
 
         package var idle = Duration.seconds(60)

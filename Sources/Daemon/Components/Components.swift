@@ -134,7 +134,6 @@ package enum StartError: Error, CustomStringConvertible {
         }
     }
 
-    /// Text of the fault with its place and remedy.
     package var description: String {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:

@@ -27,7 +27,6 @@ package struct Dependencies {
 
     var usage: any UsageStore = UsageMemory()
 
-    /// Returns true if the machine has IPv6 connectivity.
     var hasIPv6: @Sendable () -> Bool = { false }
 
     typealias Kernel =
