@@ -16,7 +16,6 @@ enum { TCX_INGRESS = 46 };
 /// Number that `MAP` puts in the program, and opcode of the instruction that loads it.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
-/// BPF program as compiled by scripts/bpf.
 static const uint8_t program[] = {
 #include "Program/answer.inc"
 };
@@ -53,7 +52,6 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
         const int32_t number = code[index].imm - PLACEHOLDER;
         if (code[index].code != LOAD_64 || number < 0 || number >= ANSWER_MAPS)
             continue;
-        // The program gets the address of the element and needs no look-up.
         code[index].src_reg = number == ANSWER_MAP_STATE ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
         code[index].imm = answering->maps[number];
         code[index + 1].imm = 0;

@@ -21,7 +21,6 @@ struct recorder {
 
 struct recorder *recorder_new(void) { return calloc(1, sizeof(struct recorder)); }
 
-/// Buffer that a crash writes out.
 static const struct recorder *black_box;
 
 void recorder_free(struct recorder *recorder) {

@@ -12,7 +12,7 @@ internal import Resolver
 
 /// Controller of the BPF program that answers cached queries from loopback clients.
 ///
-/// Hits of its copies are counted once a second, in steps, and partly when counters are read.
+/// Hits are counted once a second, in steps, and partly when counters are read.
 @ServiceLoop
 final class Accelerator: ManagedAccelerator {
     package nonisolated let counters = QueryCounters()

@@ -4,7 +4,6 @@ internal import Glibc
 internal import Logging
 internal import Net
 
-/// Log entry and its output forms.
 struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
@@ -58,10 +57,9 @@ extension LogEntry {
 // MARK: - Escaping
 
 extension LogEntry {
-    /// Returns `text` without characters that end the line, move the cursor or change the
-    /// direction.
+    /// Escapes characters that end the line, move the cursor or change the text direction.
     ///
-    /// Escapes them, because messages contain text from the network (CWE-117, CWE-150).
+    /// Messages contain text from the network (CWE-117, CWE-150).
     static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
         return text.unicodeScalars.map { scalar in

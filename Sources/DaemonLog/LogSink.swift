@@ -46,7 +46,6 @@ package final class LogSink: Sendable {
         self.now = now
     }
 
-    /// Applies new settings.
     package func use(_ settings: LogSettings) {
         threshold.level = chosen.withLock { chosen in
             chosen.settings = ownLevel ?? settings.level
@@ -68,7 +67,6 @@ package final class LogSink: Sendable {
         chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
 
-    /// Logger that writes to this log.
     package var logger: Logger { Logger(label: "httpdnsd") { _ in SinkHandler(self) } }
 
     /// Minimum level of entries that the sink takes; the flight recorder also has unlogged entries.
@@ -136,7 +134,6 @@ package final class LogSink: Sendable {
 
     // MARK: - Recording
 
-    /// Logs all lines of the flight recorder.
     package func dump() { dump(recorder.lines) }
 
     private func dump(_ lines: [FlightRecorder.Line]) {

@@ -4,7 +4,6 @@
 struct ScrapeRequest: Equatable {
     static let maximumOctets = 8192
 
-    /// Requested resource, or the reason for an error reply.
     var decision: Decision
 
     var isHead = false

@@ -5,7 +5,6 @@ internal import DNSWire
 internal import Frontend
 internal import Net
 
-/// Filter of the verb `watch`.
 struct QueryFilter: Sendable {
     private var name: Name?
     private var type: RecordType?

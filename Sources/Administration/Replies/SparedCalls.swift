@@ -10,7 +10,7 @@ struct SparedCalls {
     /// Number of queries merged with a query in flight, by vendor.
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Number of queries for the other address family of a name without address, by vendor.
+    /// Number of queries avoided because the name's other family was just found empty, by vendor.
     let paired: [String: UInt64]
 
     let dropped: [String: UInt64]

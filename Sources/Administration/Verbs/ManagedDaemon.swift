@@ -114,7 +114,6 @@ package struct DaemonState {
     }
 }
 
-/// Number of network changes and resumes since the start.
 package struct NetworkEvents {
     package var changes: UInt64 = 0
     package var resumes: UInt64 = 0

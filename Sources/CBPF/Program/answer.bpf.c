@@ -170,7 +170,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
         return PASSED;
     struct tail tail = {0};
     const u64 tail_at = udp_at + UDP_OCTETS + DNS_OCTETS + name_count - sizeof tail.last;
-    // The variant has the CD and DO bits.
     u64 variant = (swap16(heads->flags) & 0x0010) >> 3;
     if (heads->additionals != 0) {
         if (skb_load(skb, tail_at, &tail, TAIL_OCTETS) != 0)
@@ -202,7 +201,6 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     hash = answer_hash_step(hash, answer_lower(words[word]), state->secrets[word]);
     TIMES32(HASH)
 hashed:
-    // Removes the octets that follow the name.
     tail.last = answer_lower(tail.last >> 8 >> (56 - 8 * (name_count % 8)));
     hash = answer_hash_step(hash, tail.last, state->secrets[ANSWER_SECRET_OF_LAST]);
     u64 key = answer_hash_end(hash, ANSWER_FOR_ALL);

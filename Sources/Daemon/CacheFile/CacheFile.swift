@@ -209,7 +209,6 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // At this moment, cache and file are equal.
         let now = State(cache)
         if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {

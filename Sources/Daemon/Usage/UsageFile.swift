@@ -12,7 +12,7 @@ internal import Net
 final class UsageFile: UsageStore {
     private let file: SharedFile
 
-    /// Counts while the file cannot be opened.
+    /// Store of the counts while the file cannot be opened.
     private let memory = UsageMemory()
 
     private(set) var problem: String?

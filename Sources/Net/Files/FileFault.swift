@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Failure to read or replace a file at a path.
 package enum FileFault: Error, Hashable {
     case system(call: String, path: String, code: Int32)
 

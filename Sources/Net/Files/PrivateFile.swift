@@ -23,7 +23,6 @@ package struct PrivateFile: Sendable {
     /// Path of the temporary file; it is fixed, so repeated kills leave at most one file.
     package var temporaryPath: String { path + Self.temporary }
 
-    /// Path to which `setAside` renames the file.
     package var damagedPath: String { path + Self.damaged }
 
     private static let temporary = ".tmp"
@@ -209,7 +208,6 @@ package struct PrivateFile: Sendable {
     }
 }
 
-/// Private file opened for reading.
 package struct PrivateFileReader: ~Copyable {
     /// Octets of the file when it was opened.
     package let size: Int

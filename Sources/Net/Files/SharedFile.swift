@@ -12,7 +12,6 @@ package final class SharedFile {
 
     private var file: OwnedDescriptor?
 
-    /// Reason why the file was not changed.
     package enum Fault: Error {
         case unavailable(String)
 

@@ -190,7 +190,6 @@ extension EasyHandle {
             case .http3: CURL_HTTP_VERSION_3
             }
         try set(CURLOPT_HTTP_VERSION, Int(version))
-        // Prefer multiplexing to another connection.
         if request.wantsFreshConnection {
             try set(CURLOPT_FRESH_CONNECT, 1)
         } else if request.version != .http1, isSecure || request.version == .http2 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counters of an ``HTTPClient``.
 package struct HTTPStatistics: Sendable, Hashable {
     package enum Failure: String, Sendable, Hashable, CaseIterable {
         case timedOut = "timed-out"

@@ -24,7 +24,6 @@ package protocol HTTPTransport: Sendable {
     func reset()
 }
 
-/// Cancellable request in flight.
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
     /// True if the server may have received the request and charged for it; final when it has
@@ -34,7 +33,6 @@ package protocol RequestHandle: Cancellable {
     var wasSent: Bool { get }
 }
 
-/// HTTP request as a plain value.
 package struct HTTPRequest: Sendable, Hashable {
     /// Absolute URL; its host is used for TLS and `Host`, and is never resolved.
     package var url: String

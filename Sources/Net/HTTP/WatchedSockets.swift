@@ -28,7 +28,6 @@ final class WatchedSockets {
                 from: "fcntl"
             )
             watch = nil
-            // Level-triggered, as libcurl expects.
             watch = try DescriptorWatch(duplicate.raw, events) { [weak self] in
                 if $0.contains(.readable) { self?.lastReceived = Clock.now }
                 handler($0)

@@ -10,7 +10,6 @@ package final class Alarm {
 
     private var timer: (timer: any Cancellable, end: Instant)?
 
-    /// Creates an alarm that is not set.
     package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
         self.clocks = clocks
         self.action = action

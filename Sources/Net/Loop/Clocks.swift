@@ -42,7 +42,6 @@ extension Clocks {
     }
 }
 
-/// Scheduled action that can be cancelled.
 @ServiceLoop
 package protocol Cancellable: AnyObject {
     /// Cancels the action; does nothing if the action has already run.

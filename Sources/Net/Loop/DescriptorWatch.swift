@@ -19,7 +19,7 @@ final class DescriptorWatch {
         /// The connection is closed in both directions; always reported.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Option to report each event once (edge-triggered).
+        /// Option: each event is reported once (edge-triggered).
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 

@@ -89,7 +89,6 @@ package struct LatencySum: Sendable {
         return longest
     }
 
-    /// Returns the sum of this and `others`.
     package func adding(_ others: LatencySum) -> LatencySum {
         var sum = self
         for index in buckets.indices { sum.buckets[index] += others.buckets[index] }

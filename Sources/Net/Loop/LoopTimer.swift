@@ -44,10 +44,10 @@ private final class TimerQueue {
     private enum Phase {
         case idle
 
-        /// State in which sources that are pending at this instant go before the timers.
+        /// Sources that are pending at this instant go before the timers.
         case sources(Instant)
 
-        /// State in which queued jobs go before the timers.
+        /// Queued jobs go before the timers.
         case jobs
     }
 

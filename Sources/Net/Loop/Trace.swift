@@ -40,7 +40,6 @@ package final class Trace {
         package var end: (at: Instant, result: String)?
     }
 
-    /// Status and timings of an HTTP reply.
     package struct Transfer: Sendable {
         package let status: Int
         package let times: TransferTimes?

@@ -7,7 +7,6 @@
 @safe
 @ServiceLoop
 package final class Waiter {
-    /// Reason for which the wait ended.
     package enum Outcome: Sendable {
         case ready
         case timedOut

@@ -2,7 +2,6 @@
 private import CLinux
 private import Glibc
 
-/// Receiver of a ``DatagramSocket``.
 @ServiceLoop
 package protocol DatagramReceiving: AnyObject {
     /// Takes a datagram, which may be empty; `octets` is valid during the call only.

@@ -137,7 +137,6 @@ final class Endpoint {
     }
 }
 
-/// Events of a connection.
 package struct Readiness: Sendable {
     package let isReadable: Bool
 

@@ -66,14 +66,12 @@ extension SocketAddress: CustomStringConvertible {
         self.scope = scope
     }
 
-    /// Text that `init(_:defaultPort:)` parses.
     package var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
     /// Address without port, in the format of RFC 5952.
     package var host: String {
-        // The frequent case needs no allocation.
         guard isIPv6 else { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         // SAFETY: inet_ntop reads 16 octets and terminates `text`.

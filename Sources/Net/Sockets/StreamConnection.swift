@@ -77,7 +77,6 @@ package final class StreamConnection {
     /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Credentials of the peer of a Unix socket.
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)

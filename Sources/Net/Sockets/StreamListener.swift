@@ -70,7 +70,6 @@ package final class StreamListener {
         }
     }
 
-    /// Takes over a listening socket from systemd.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
@@ -81,7 +80,6 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Takes over a checked socket from systemd.
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
         try self.init(adopting: socket.descriptor)
     }

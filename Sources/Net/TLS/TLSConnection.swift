@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// TCP connection with TLS.
 @ServiceLoop
 package final class TLSConnection: OctetStream {
     private let stream: StreamConnection

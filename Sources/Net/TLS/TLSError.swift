@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Failure to open a TLS connection.
 package enum TLSError: Error, Hashable {
     /// The trusted certificates cannot be read, or OpenSSL failed.
     case setup(String)
