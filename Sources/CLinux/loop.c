@@ -61,7 +61,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // A seccomp filter may forbid capset, so it is not called without need.
+    // A seccomp filter may forbid capset.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 

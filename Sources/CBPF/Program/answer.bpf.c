@@ -52,12 +52,10 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Hides the value range of a number, so that the compiler emits the bounds checks for the
-/// verifier.
+/// Hides a value range from the compiler, which then emits the bounds checks for the verifier.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Forces the compiler to compute a packet pointer here: merged pointers would have a variable
-/// offset.
+/// Makes the compiler compute a packet pointer here: merged ones would have a variable offset.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
 /// Keeps the store to the first of eight stack octets last: the verifier of Linux 6.1 requires that

@@ -33,8 +33,7 @@ int linux_drop_capabilities(void);
 /// Sets the mode and, unless it is (gid_t)-1, the group of a socket file that this process has just
 /// bound.
 ///
-/// Refuses a link or another file, because the owner of the directory may have replaced the socket
-/// file.
+/// Refuses a link or another file, which the owner of the directory may have put there.
 int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.
