@@ -35,7 +35,6 @@ int datagrams_report_destination(int fd, int is_ipv6);
 
 /// Disables fragmentation and path MTU discovery: forged "too big" messages then have no effect
 /// (RFC 9715 §3.1).
-/// 9715 §3.1).
 ///
 /// Returns 0 or a negated errno.
 int datagrams_never_fragment(int fd, int is_ipv6);
