@@ -10,10 +10,11 @@ package import Net
 package final class ManagementQueue {
     static let pauseFactor = 2
 
-    /// Minimum pause, which covers reading the call and sending the reply.
+    /// Minimum pause after a job; it covers reading the call and sending the reply.
     static let shortestPause = Duration.microseconds(500)
 
-    /// Maximum pause: a long job on another thread does not load the service loop.
+    /// Maximum pause after a job; a long job runs on another thread and does not load the service
+    /// loop.
     static let longestPause = Duration.milliseconds(50)
 
     private let clocks: Clocks
@@ -35,7 +36,8 @@ package final class ManagementQueue {
 
     /// Queues `job` and runs it in the user's turn; `job` must not wait for a client.
     ///
-    /// - Parameter user: numeric ID of the user; scrapes, which have no user, share one.
+    /// - Parameter user: numeric ID of the user; all scrapes share one ID, because HTTP has no
+    ///   user.
     func run<Value: Sendable>(
         for user: UInt32,
         _ job: @ServiceLoop () async throws -> Value

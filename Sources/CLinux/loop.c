@@ -99,7 +99,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // The thread may be about to enter the system call.
+        // The thread may be about to enter the system call, so the signal is repeated.
         poll(NULL, 0, 1);
     }
 }

@@ -24,7 +24,7 @@ final class NetworkReaction {
         self.logger = logger
     }
 
-    /// Logs a warning if an event source is not available.
+    /// Starts to watch for events; logs a warning if an event source is not available.
     func start() {
         do {
             network = try NetworkWatch { [weak self] change in

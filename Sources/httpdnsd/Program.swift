@@ -114,7 +114,7 @@ struct Program: ParsableCommand {
         ServiceLoop.start()
         // A failure is ignored: the loop's thread makes the same call and reports the failure.
         try? OwnProcess.dropCapabilities()
-        // After the drop: a thread inherits the capabilities of its creator.
+        // The order matters: a thread inherits the capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -139,7 +139,7 @@ struct Program: ParsableCommand {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value that is taken once.
+/// Value that can be taken once.
 ///
 /// No reference remains, so that the secrets of old settings do not stay in memory after a reload.
 private final class Handover<Value: Sendable>: Sendable {
@@ -147,7 +147,7 @@ private final class Handover<Value: Sendable>: Sendable {
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// Reads the value, which can still be taken.
+    /// Calls `see` with the value, which can still be taken.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
             guard let value else { preconditionFailure("read after `take`") }

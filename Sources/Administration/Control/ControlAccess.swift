@@ -3,10 +3,9 @@ package import Net
 
 /// Permission to make changes through the control socket.
 ///
-/// The kernel limits connecting by mode and group of the socket file. If only the group may
-/// connect, every peer may make changes. Otherwise changes need root, the daemon's user, or the
-/// socket's group as primary group. Group names are not resolved, because NSS could need this
-/// daemon.
+/// The mode and group of the socket file limit connections. If only the group may connect, every
+/// peer may make changes. Otherwise changes need root, the daemon's user, or the socket's group as
+/// primary group. Group names are not resolved, because NSS could need this daemon.
 package struct ControlAccess: Sendable, Equatable {
     private static let writableByOthers: UInt32 = 0o002
 

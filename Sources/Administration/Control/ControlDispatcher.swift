@@ -11,7 +11,6 @@ package struct ControlDispatcher: Sendable {
 
     private let logger: Logger
 
-    /// Queue that limits the time of jobs on the service loop.
     let queue: ManagementQueue
 
     /// Queue of checks, because each check takes the memory of a second set of settings.
@@ -29,10 +28,11 @@ package struct ControlDispatcher: Sendable {
         self.queue = queue
     }
 
-    /// Sends a message, and waits until the peer has accepted it.
+    /// Sends a message and returns when the peer has accepted it.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call: one message, several for a call with `more`, none for `oneway`.
+    /// Answers a call with one message, with several for a call with `more`, or with none for
+    /// `oneway`.
     ///
     /// - Throws: the error of `send`, or `CancellationError` between replies.
     package func answer(
@@ -99,7 +99,7 @@ package struct ControlDispatcher: Sendable {
         try await queue.run(for: peer.uid) { try await Self.message(results, continues: true) }
     }
 
-    /// Sends all messages but the last, which is returned.
+    /// Sends all messages except the last one, which it returns.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -327,7 +327,7 @@ package struct ControlDispatcher: Sendable {
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Logs a pause or its end; the fields make the log limit apply.
+    /// Logs a pause or its end; the entry has fields, so that the log limit applies.
     private func note(_ change: PauseReply, _ method: ControlInterface.Method, _ text: String) {
         logger.notice(
             "\(change.subject): \(text)",

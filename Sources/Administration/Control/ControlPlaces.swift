@@ -11,15 +11,15 @@ internal import Control
 struct ControlPlaces {
     let total: Int
 
-    /// Connections and streams for root only.
+    /// Number of connections, and of streams, that only root may use.
     var reserved: Int { total / 8 }
 
-    /// Connections of one user except root.
+    /// Maximum connections of one user, except root.
     var perUser: Int { max(1, total / 2) }
 
     var streams: Int { max(1, total / 2) }
 
-    /// Streams of one user except root.
+    /// Maximum streams of one user, except root.
     var streamsPerUser: Int { max(1, total / 4) }
 
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }

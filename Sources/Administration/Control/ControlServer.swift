@@ -11,7 +11,7 @@ package import Net
 @ServiceLoop
 package final class ControlServer {
     package struct Limits: Sendable {
-        /// Maximum clients, 1 to 1024.
+        /// Maximum number of clients, 1 to 1024.
         package var connections = 16
 
         package var idle = Duration.seconds(60)
@@ -96,7 +96,7 @@ package final class ControlServer {
         }
     }
 
-    /// Returns nil if a limit is reached or the client has disconnected.
+    /// Returns the client's credentials; nil if a limit is reached or the client has disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -144,7 +144,7 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // Further octets do not extend the deadline of an incomplete call.
+        // An incomplete call keeps its deadline when further octets arrive.
         var arrival: Instant?
         while true {
             while let message = try decoder.next() {
@@ -185,7 +185,7 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Slots are reserved for calls with one reply.
+            // Slots are reserved for calls that have a single reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }

@@ -8,7 +8,7 @@ package struct ControlSocket {
 
     package let access: ControlAccess
 
-    /// Failure that leaves the socket usable.
+    /// Description of a failure that leaves the socket usable.
     package let warning: String?
 
     private let file: (path: String, device: dev_t, inode: ino_t)?

@@ -10,7 +10,7 @@ package enum GroupFile {
 
     /// Returns a group number; nil without such a group or file.
     ///
-    /// A numeric name is a number, unless a group has this name.
+    /// A numeric `name` is a group number, unless a group has this name.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
         let text = read(path) ?? ""
         return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)

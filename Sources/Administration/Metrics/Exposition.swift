@@ -2,7 +2,7 @@
 
 /// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// Empty families and repeated samples are omitted: a scraper would reject a repeated sample.
+/// Omits empty families and repeated samples: a scraper would reject a repeated sample.
 package struct Exposition {
     enum Form: CaseIterable, Sendable {
         case prometheus
@@ -25,7 +25,7 @@ package struct Exposition {
 
         case histogram
 
-        /// Metric with labels, always 1.
+        /// Metric with labels and the constant value 1.
         case info
     }
 
@@ -93,7 +93,7 @@ package struct Exposition {
         line(name, labels.map { ($0.key, $0.value) }, value.metricText)
     }
 
-    /// Adds a sample for each possible state: 1 if current, otherwise 0.
+    /// Adds a sample for each state in `all`: 1 for the current `state`, otherwise 0.
     mutating func add<State: Equatable>(
         _ labels: [(String, String)],
         state: State?,
@@ -120,7 +120,7 @@ package struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// Escapes a value in the same way for both formats.
+    /// Returns `value` with the escapes that both formats require.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value

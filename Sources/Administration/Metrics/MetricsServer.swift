@@ -13,7 +13,7 @@ final class MetricsServer {
     struct Limits: Sendable {
         var connections = 16
 
-        /// Idle timeout, longer than the interval of scrapers.
+        /// Maximum time between two requests of a client, longer than the interval of scrapers.
         var idle = Duration.seconds(90)
 
         var arrival = Duration.seconds(5)
@@ -21,7 +21,7 @@ final class MetricsServer {
         var departure = Duration.seconds(5)
     }
 
-    /// Octets that are discarded after a rejected request.
+    /// Maximum octets that are discarded after a rejected request.
     private static let ignoredOctets = 1 << 20
 
     let place: MetricsPlace
@@ -136,7 +136,7 @@ final class MetricsServer {
         }
     }
 
-    /// Waits until the client has received its last reply.
+    /// Closes the sending side, and waits until the client has received its last reply.
     ///
     /// A close with unread input could lose the reply (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
@@ -168,7 +168,7 @@ final class MetricsServer {
         }
     }
 
-    /// Returns the head of a reply (RFC 9112 §4); without a date, because the clock may be wrong.
+    /// Returns the head of a reply (RFC 9112 §4), without a date: the clock may be wrong.
     private static func head(
         _ status: String,
         isLast: Bool,

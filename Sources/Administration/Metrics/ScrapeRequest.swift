@@ -4,12 +4,11 @@
 struct ScrapeRequest: Equatable {
     static let maximumOctets = 8192
 
-    /// Resource, or reason for an error reply.
     var decision: Decision
 
     var isHead = false
 
-    /// True if the request has no `close`, and no body can follow.
+    /// True if the connection stays open: the request has no `close`, and no body can follow.
     var keepsConnection = false
 
     enum Decision: Equatable {
@@ -26,7 +25,7 @@ struct ScrapeRequest: Equatable {
         case wrongVersion
     }
 
-    /// Returns the size of the head; nil if it is incomplete.
+    /// Returns the number of octets of the head; nil if the head is incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -89,7 +88,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// Returns the values by lowercased name; nil if a line is invalid.
+    /// Returns the header values by lower-case name; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -117,9 +116,9 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Negotiation
 
-    /// Returns the preferred format (RFC 9110 §12.5.1).
+    /// Returns the exposition format that the `Accept` values prefer (RFC 9110 §12.5.1).
     ///
-    /// The default is the Prometheus format; OpenMetrics must be named.
+    /// The Prometheus format is the default; OpenMetrics is used only if named.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {

@@ -12,7 +12,7 @@ package import Resolver
 /// answers. Overwritten queries are counted as lost.
 @ServiceLoop
 package final class QueryLog {
-    /// Circular buffers, and names of the answer sources.
+    /// Returns the circular buffers, and the names of the answer sources.
     package typealias Source =
         @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
@@ -24,7 +24,7 @@ package final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Lost queries since the start, and since the last warning.
+    /// Number of lost queries since the start, and since the last warning.
     package private(set) var missed: UInt64 = 0
     private var unlogged: UInt64 = 0
     private var saidAt: Instant?
@@ -35,7 +35,7 @@ package final class QueryLog {
         self.source = source
     }
 
-    /// Switches the log on for new queries, or off after logging earlier queries.
+    /// Starts to log new queries, or logs the earlier ones and stops.
     package func use(_ isWanted: Bool) {
         if isWanted, task == nil {
             reader = RecentReader(startingAt: source().recent)

@@ -13,7 +13,7 @@ package struct RecentList: Sendable {
     private let lost: UInt64
     private let origins: AnswerSourceRegistry
 
-    /// Current time in the unit of the records; `wallMilliseconds` counts since 1970.
+    /// Current time in the unit of the records; `wallMilliseconds` is the same time since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
@@ -34,7 +34,7 @@ package struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// Returns at most `most` queries, the oldest first.
+    /// Returns the first `most` queries that pass `filter`, the oldest first.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {

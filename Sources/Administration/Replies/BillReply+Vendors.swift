@@ -12,7 +12,7 @@ extension BillReply {
     /// - Parameters:
     ///   - isMonthly: true for the costs of the month instead of the day.
     ///   - seconds: time since the counters were zero.
-    ///   - counts: the vendors' own counts, or their errors.
+    /// - counts: counts from the vendors, or the errors of fetching them.
     @ServiceLoop
     init(
         _ state: DaemonState,
@@ -36,8 +36,8 @@ extension BillReply {
             bill.counted = counts[vendor.settings.name].map { result in
                 VendorCount(result, weight: statistics.price.weight, units: bill.units.month)
             }
-            // A merged, paired or cached look-up would have cost one item. Names of a shared
-            // request save units only if requests are billed.
+            // Without merging, pairing or the cache, a look-up would have cost one item. Names in
+            // one request save units only if requests are billed.
             bill.saved = (counted?.avoided ?? [:]).mapValues { $0 * statistics.price.weight }
             if statistics.price.item != .request { bill.saved["batched"] = 0 }
             bill.routes = counted?.routes ?? []
@@ -77,7 +77,7 @@ extension BillRules {
 }
 
 extension BilledCost {
-    /// Makes the cost of the day or the month; nil if the price or the usage is unknown.
+    /// Makes the cost of the day, or of the month; nil if the price or the usage is unknown.
     ///
     /// The units of earlier days use up the free units of the month first.
     fileprivate init?(_ statistics: VendorStatistics, isMonthly: Bool) {
@@ -90,7 +90,7 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// - Parameter weight: units of a resolution, which Alibaba weights by protection.
+    /// - Parameter weight: units of one resolution; Alibaba's depend on encryption.
     fileprivate init(_ outcome: ResolveCounts.Outcome, weight: UInt64, units ours: UInt64?) {
         self.init()
         switch outcome {
@@ -118,7 +118,7 @@ extension BillAdvice {
 
     private static let secondsADay = 86_400.0
 
-    /// Returns the settings that would cost less at the present rate.
+    /// Returns the settings that would cost less at the present query rate.
     @ServiceLoop
     fileprivate static func all(
         _ settings: VendorSettings,

@@ -77,7 +77,6 @@ struct CounterSnapshot {
         }
     }
 
-    /// Returns the counters since `zero`, and the current values.
     func reply(since zero: CounterSnapshot, seconds: Int, _ state: DaemonState) -> StatsReply {
         let queries = queries.since(zero.queries)
         var reply = StatsReply(sinceSeconds: seconds)

@@ -45,7 +45,7 @@ extension ExplainedRoute {
 extension ExplainedCost {
     /// Makes the cost of a query now, and of the next resolution.
     ///
-    /// - Parameter origin: vendor or upstream of the cached answer.
+    /// - Parameter origin: name of the vendor or upstream of the cached answer.
     @ServiceLoop
     fileprivate init(_ decision: Decision, vendorOfAnswer origin: String?) {
         self.init()
@@ -250,7 +250,7 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Server and cost of a query, or the reason why the vendor is not queried.
+    /// Text with server and cost of a query, or with the reason why the vendor is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)

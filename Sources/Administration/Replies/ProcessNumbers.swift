@@ -4,7 +4,7 @@ internal import Control
 internal import Glibc
 
 enum ProcessNumbers {
-    /// Current numbers; 0 for a value that cannot be read.
+    /// Current numbers of this process; 0 for a value that cannot be read.
     static var now: ProcessStats {
         var stats = ProcessStats()
         stats.rssOctets = status("VmRSS:") * 1024

@@ -13,10 +13,10 @@ package struct ReloadOutcome: Sendable {
 
     package var unlistedChanges = 0
 
-    /// Limit of listed differences; a longer reply would block the service loop.
+    /// Maximum number of listed differences; a longer reply would block the service loop.
     package static let listedChanges = 1_000
 
-    /// Changed options that are read only at the start.
+    /// Names of changed options that are read only at the start.
     package var needsRestart: [String] = []
 
     /// True if settings use credentials, which systemd copies only when the service starts.

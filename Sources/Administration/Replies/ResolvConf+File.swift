@@ -4,10 +4,11 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Checks if the first server of resolv.conf(5) is this daemon, also through systemd-resolved.
+    /// Checks if the first server in resolv.conf(5) is this daemon, directly or by
+    /// systemd-resolved.
     ///
     /// - Parameters:
-    ///   - addresses: listen addresses.
+    /// - addresses: listen addresses of the daemon.
     ///   - root: prefix of all paths, for tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()

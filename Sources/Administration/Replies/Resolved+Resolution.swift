@@ -53,7 +53,8 @@ extension Resolved {
 }
 
 extension AnswerSourceRegistry {
-    /// Returns vendor or upstream, and server; nil for this daemon, which has several numbers.
+    /// Returns the vendor or upstream, and its server, for `number`; nil for a number of this
+    /// daemon.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

@@ -3,7 +3,7 @@ package import Configuration
 internal import Control
 internal import HTTPDNS
 
-/// Names of routes: place and first domain.
+/// Names of routes: each has the place in the settings (`file:line`) and the first domain.
 ///
 /// The names are made once per reload, because there may be 100,000 routes.
 package struct RouteNames: Sendable {
@@ -27,7 +27,7 @@ package struct RouteNames: Sendable {
 
     package func domain(_ place: String) -> String { known[place]?.domain ?? "" }
 
-    /// Maps changed places to those among `new` routes with the same first domain.
+    /// Maps each changed place to the place among `new` routes with the same first domain.
     package func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.known.map { ($1.domain, $0) },
@@ -41,7 +41,7 @@ package struct RouteNames: Sendable {
         return changes
     }
 
-    /// Returns the costs in the order of the settings; unknown places come last.
+    /// Returns the costs of routes in the order of the settings; unknown routes come last.
     func costs(_ names: [String: UInt64], _ units: [String: UnitRange] = [:]) -> [RouteCost] {
         let order = names.keys.sorted { first, second in
             let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)

@@ -57,7 +57,7 @@ extension CacheStats {
 extension VendorStats {
     /// Makes the numbers of a vendor.
     ///
-    /// - Parameter spared: calls that were avoided outside the vendor client.
+    /// - Parameter spared: calls that were avoided before they reached the vendor client.
     init(
         name: String,
         _ statistics: VendorStatistics,

@@ -2,7 +2,7 @@
 internal import Control
 
 extension UInt64 {
-    /// Returns the difference, or the whole value if the counter was reset meanwhile.
+    /// Returns `self - earlier`, or the whole value if the counter was reset meanwhile.
     func since(_ earlier: UInt64) -> UInt64 {
         self >= earlier ? self - earlier : self
     }

@@ -58,7 +58,7 @@ extension VendorStatus {
         }
     }
 
-    /// Problem for `status`; nil if there is none or if an operator paused the vendor.
+    /// Problem that the verb `status` shows; nil if there is none or an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator:

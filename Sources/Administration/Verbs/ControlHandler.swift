@@ -9,7 +9,6 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// Implementation of the `httpdnsctl` verbs.
 @ServiceLoop
 package final class ControlHandler: ControlHandling {
     unowned let daemon: any ManagedDaemon

@@ -9,7 +9,7 @@ package import Net
 package import Resolver
 package import Upstream
 
-/// Daemon as the control verbs and metrics see it.
+/// Interface of the daemon for the control verbs and metrics.
 @ServiceLoop
 package protocol ManagedDaemon: AnyObject {
     var state: DaemonState { get }
@@ -23,10 +23,10 @@ package protocol ManagedDaemon: AnyObject {
     func check(_ other: (text: String, file: String)?) async -> ReloadOutcome
 }
 
-/// Acceleration as the control verbs and metrics see it.
+/// Interface of the acceleration for the control verbs and metrics.
 @ServiceLoop
 package protocol ManagedAccelerator: AnyObject {
-    /// Counters at the latest ``collect()``.
+    /// Counters when ``collect()`` last ran.
     nonisolated var counters: QueryCounters { get }
     nonisolated var recent: RecentQueries { get }
 
@@ -114,7 +114,6 @@ package struct DaemonState {
     }
 }
 
-/// Network changes and resumes since the start.
 package struct NetworkEvents {
     package var changes: UInt64 = 0
     package var resumes: UInt64 = 0

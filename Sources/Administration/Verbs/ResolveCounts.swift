@@ -6,7 +6,7 @@ internal import HTTPDNS
 internal import Net
 internal import Resolver
 
-/// The vendors' own counts of resolutions, fetched on demand.
+/// Counts of resolutions from the vendors, fetched on demand.
 @ServiceLoop
 final class ResolveCounts {
     typealias Outcome = Result<ResolveCount, Failure>
@@ -20,12 +20,12 @@ final class ResolveCounts {
 
     private static let lookUpTimeout = Duration.seconds(3)
 
-    /// Latest outcomes by vendor, with the key and the time of the request.
+    /// Latest outcome by vendor, with the settings and the time of the request.
     private var outcomes: [String: (call: VendorSettings, at: Instant, outcome: Outcome)] = [:]
 
     nonisolated init() {}
 
-    /// Returns the latest outcome of each vendor with an access key.
+    /// Returns the latest outcome for each vendor that has an access key.
     func known(_ state: DaemonState) -> [String: Outcome] {
         var known: [String: Outcome] = [:]
         for vendor in state.vendors where vendor.settings.resolveCount != nil {
@@ -43,7 +43,7 @@ final class ResolveCounts {
             guard let last = outcomes[vendor.settings.name] else { return true }
             return now - last.at >= Self.pause || last.call.billing != vendor.settings.billing
         }
-        // Other calls meanwhile must see that a request is in flight.
+        // Calls that arrive meanwhile must see that a request is in flight.
         for vendor in due {
             outcomes[vendor.settings.name] = (
                 vendor.settings, now, .failure(Failure(text: "the request is under way; try again"))

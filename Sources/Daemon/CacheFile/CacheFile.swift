@@ -14,12 +14,12 @@ internal import Resolver
 final class CacheFile {
     private(set) var numbers: CacheFileState
 
-    /// Receives the most frequent questions before the restart, highest first.
+    /// Receives the most frequent questions before the restart, the most frequent first.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    /// Nil while the cache is being changed.
+    /// Returns which answers the settings allow; nil while the cache is being changed.
     var validity: @ServiceLoop () -> SnapshotValidity? = { nil }
 
     private let file: CacheSnapshotFile
@@ -87,7 +87,7 @@ final class CacheFile {
         }
     }
 
-    /// Writes to a new path, without loading.
+    /// Starts to write the file at a new path, without loading it.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -109,7 +109,7 @@ final class CacheFile {
         stopWriting.raise()
     }
 
-    /// Writes a changed cache, and waits until `deadline`.
+    /// Writes the cache if it has changed, and waits for that until `deadline`.
     func finish(by deadline: Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -194,7 +194,7 @@ final class CacheFile {
         }
     }
 
-    /// From an earlier process.
+    /// Removes the temporary file of an earlier process.
     private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
@@ -209,7 +209,6 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // Cache and file are equal.
         let now = State(cache)
         if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {
@@ -229,7 +228,7 @@ final class CacheFile {
         onLoad?(loaded.hottest)
     }
 
-    /// Keeps a damaged file for the operator.
+    /// Renames a damaged file, so that the operator can examine it.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text

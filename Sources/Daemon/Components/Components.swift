@@ -9,7 +9,7 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// All components that the settings describe, connected but not started; a reload reuses unchanged
+/// Components that the settings describe, connected but not started; a reload reuses unchanged
 /// ones.
 @ServiceLoop
 struct Components {
@@ -41,7 +41,7 @@ struct Components {
         self.init(sources, sources.plan.routing(), in: dependencies, succeeding: old)
     }
 
-    /// On a thread: 100,000 routes take about 1 s.
+    /// Makes the components on a thread, because 100,000 routes take about 1 s.
     static func make(
         _ settings: SettledRoutes,
         in dependencies: Dependencies,
@@ -102,9 +102,9 @@ struct Components {
 package enum StartError: Error, CustomStringConvertible {
     case listen(SocketAddress, SocketError)
 
-    /// Another address with the port is already bound.
+    /// The first address cannot be bound, because the second one has the same port and is bound.
     case listenBeside(SocketAddress, SocketAddress)
-    /// systemd passed the port at other addresses.
+    /// systemd passed sockets with this port, but at the listed other addresses.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
     case passed(SocketError)
@@ -134,7 +134,6 @@ package enum StartError: Error, CustomStringConvertible {
         }
     }
 
-    /// The fault with its place and remedy.
     package var description: String {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:

@@ -32,7 +32,6 @@ extension Daemon {
         case .reply(let reply), .malformed(let reply):
             miss.listener.reply(reply, to: miss.datagram)
         case .question(let open):
-            // Only the client's address is needed.
             let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
             handler.resolve(open) { listener.reply($0, to: sender) }
         }

@@ -9,7 +9,7 @@ internal import Net
 @ServiceLoop
 final class ListenerManager {
     struct Place {
-        /// Possibly with port 0.
+        /// Address in the settings, possibly with port 0.
         let wanted: SocketAddress
         let listeners: Listeners
         var workers: [UDPWorker] = []
@@ -17,7 +17,7 @@ final class ListenerManager {
         var server: TCPServer?
     }
 
-    /// Addresses that are not served yet; closed when the value is released.
+    /// Bound addresses without workers so far; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }
@@ -34,15 +34,15 @@ final class ListenerManager {
 
     private var passed: [PassedSocket] = []
 
-    /// Constant: the kernel distributes clients by the number of sockets.
+    /// Constant, because the kernel distributes clients by the number of sockets.
     private let workersPerAddress: Int
     private let rules: AccessPolicy
     private let logger: Logger
 
-    /// Not used on loopback, where addresses cannot be forged.
+    /// DNS cookies; not used on loopback, where source addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
-    /// Not used on loopback.
+    /// Limit of the reply rate; not used on loopback.
     private lazy var limit = RateLimit(now: Clock.now)
 
     private var started = 0
@@ -67,7 +67,7 @@ final class ListenerManager {
 
     // MARK: - Opening
 
-    /// Called once, before `bind`.
+    /// Takes the sockets from systemd; call it once, before `bind`.
     func takePassed() throws(StartError) {
         do throws(SocketError) {
             passed = try ServiceManager.sockets()
@@ -78,9 +78,9 @@ final class ListenerManager {
 
     /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// A passed socket that is not in `listen` is also served, because its clients would wait.
-    /// Default addresses that this machine lacks are left out if one remains; with passed sockets,
-    /// forbidden ones too.
+    /// A socket from systemd that is not in `listen` is also served, because its clients would
+    /// wait. Default addresses that this machine lacks are left out if one remains. With sockets
+    /// from systemd, forbidden default addresses are left out too.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -129,7 +129,7 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses; closes them if threads are missing.
+    /// Starts to answer on the bound addresses; closes them if a thread cannot be created.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {
@@ -188,14 +188,14 @@ final class ListenerManager {
 
     /// Applies the access policy, and closes addresses not in `listen`.
     ///
-    /// - Returns: closed servers; the caller ends their clients later.
+    /// - Returns: closed TCP servers; the caller ends the connections of their clients later.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(AccessPolicy.Snapshot(settings))
         for server in servers { server.rulesChanged() }
         let isWanted = { settings.listen.contains($0) }
         let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
-        // `status` lists listeners as after a restart.
+        // `status` lists listeners in the same order as after a restart.
         places =
             settings.listen.compactMap { address in places.first { $0.wanted == address } }
             + unnamed

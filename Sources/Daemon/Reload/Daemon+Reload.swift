@@ -33,7 +33,7 @@ extension Daemon {
         }
     }
 
-    /// Checks the settings file or another text like a reload, except addresses and hosts files.
+    /// Checks the settings file or another text as a reload does, but no addresses and hosts files.
     package func check(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         let source = source
         let read = await read { () throws(SettingsErrors) in
@@ -67,7 +67,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // A loading snapshot is filtered by the old settings.
+        // A snapshot that is being loaded is filtered by the old settings.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -171,7 +171,7 @@ extension Daemon {
 extension Daemon {
     /// Replaces the components; does not wait and cannot fail.
     ///
-    /// - Returns: removal of invalid cache entries; nil if all are valid.
+    /// - Returns: removal of the invalid cache entries; nil if all entries are valid.
     private func putInForce(
         _ new: Components,
         _ newHosts: HostsFiles?,

@@ -43,7 +43,7 @@ struct PreparedReload: Sendable {
 ///
 /// With few routes, secrets of removed vendors are released immediately.
 final class OldRoutes: Sendable {
-    /// Fewer take less than 1 ms.
+    /// Minimum number of routes to release on a thread; fewer take less than 1 ms.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
@@ -65,7 +65,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Maps the old place (`file:line`) of each moved route to the new place.
+    /// Maps the old place in the settings (`file:line`) of each moved route to the new place.
     func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (components.routeNames, new.routeNames)
         do throws(SocketError) {
@@ -78,7 +78,7 @@ extension Daemon {
     func release(_ old: OldRoutes) {
         ServiceLoop.task { [clocks = components.clocks] in
             try? await clocks.sleep(clocks.now() + ResolverLimits.total + .seconds(1))
-            // Without a thread, `old` is released here.
+            // If no thread can be created, `old` is released here.
             try? await WorkerThread.run(named: "release") { old.release() }
         }
     }

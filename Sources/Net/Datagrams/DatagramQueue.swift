@@ -16,7 +16,7 @@ final class DatagramQueue: TurnBatch {
     private static let capacity = 64
     private static let capacityOctets = 65_536
 
-    /// Keeps the descriptor open.
+    /// Object that sends a datagram, retained because it owns the descriptor.
     private enum Sender {
         case socket(DatagramSocket)
         case listener(DatagramListener)
@@ -61,7 +61,7 @@ final class DatagramQueue: TurnBatch {
         append(.socket(socket), descriptor)
     }
 
-    /// Sent from the destination address of the query.
+    /// Queues a reply that leaves from the address that the client queried.
     func add(_ reply: [UInt8], to query: ReceivedDatagram, of listener: DatagramListener) {
         let slot = reserve(reply)
         unsafe names[slot] = query.client
@@ -81,7 +81,8 @@ final class DatagramQueue: TurnBatch {
 
     private func reserve(_ datagram: [UInt8]) -> Int {
         precondition(datagram.count <= Self.capacityOctets, "a datagram has at most 65,535 octets")
-        // Reports no failure: the receiver could queue datagrams before this one has its slot.
+        // No failure is reported here: the receiver could queue datagrams before this one has its
+        // slot.
         if count == Self.capacity || octets + datagram.count > Self.capacityOctets { transmit() }
         precondition(count < Self.capacity, "the queue has no free slot")
         let start = unsafe buffer + octets
@@ -139,7 +140,8 @@ final class DatagramQueue: TurnBatch {
         withExtendedLifetime(held) {}
     }
 
-    /// Sends the datagrams of one descriptor from `first` on; returns the errno that stopped it.
+    /// Sends the datagrams of one descriptor from `first` on; returns the errno that ended the
+    /// sending.
     private func send(from first: Int, skipsErrors: Bool) -> Int32? {
         let descriptor = descriptors[first]
         var total = 0

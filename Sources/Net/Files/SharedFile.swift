@@ -4,34 +4,33 @@ internal import Glibc
 /// Small text file that several processes change, each under `flock`, which ends with its process.
 ///
 /// One `pwrite` replaces the content, so a killed process leaves the old or the new content, up to
-/// one memory page. Line feeds pad a shorter text to the former size: a process can be killed before
-/// a `ftruncate`.
+/// one memory page. Line feeds pad a shorter text to the former size, because a process can be
+/// killed before `ftruncate`.
 @ServiceLoop
 package final class SharedFile {
     package let path: String
 
     private var file: OwnedDescriptor?
 
-    /// Reason why the file was not changed.
     package enum Fault: Error {
         case unavailable(String)
 
-        /// Locked, too large, or not readable or writable.
+        /// The file is locked, too large, or not readable or writable.
         case failed(String)
     }
 
-    /// In octets.
+    /// Maximum octets of the content.
     package nonisolated static let largest = 64 << 10
 
     private nonisolated static let padding = UInt8(ascii: "\n")
 
-    /// Other processes hold the lock for microseconds.
+    /// Maximum attempts to lock the file; other processes hold the lock for microseconds.
     private nonisolated static let attempts = 1_000
 
-    /// First use creates the file (mode 0600) and its directory (0700).
+    /// Refers to `path`; the first change creates the file (mode 0600) and its directory (0700).
     package nonisolated init(_ path: String) { self.path = path }
 
-    /// Replaces the content, empty in a new file, by the result of `change`; nil changes nothing.
+    /// Replaces the content, which is passed to `change`, by the result; nil leaves it unchanged.
     package func change(_ change: (ArraySlice<UInt8>) -> [UInt8]?) throws(Fault) {
         let raw = try open()
         try lock(raw)

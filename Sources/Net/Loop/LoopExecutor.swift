@@ -30,7 +30,7 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private struct State {
-        /// From other threads, for the next iteration.
+        /// Jobs that other threads queued, for the next iteration.
         var jobs: [Job] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
@@ -40,7 +40,7 @@ package final class LoopExecutor: SerialExecutor {
 
     private let state = Lock(State())
 
-    /// From the loop's own thread, for the next iteration.
+    /// Jobs that the loop's own thread queued, for the next iteration.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
@@ -100,15 +100,13 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Traps unless called on the loop's thread.
     package func checkIsolated() {
         precondition(isCurrent, "this runs on the service loop's thread only")
     }
 
-    /// Reports the isolation to the runtime.
+    /// Tells the Swift runtime whether the current thread is the loop's thread.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
@@ -214,10 +212,10 @@ extension LoopExecutor {
         unsafe own.isEmpty && batches.isEmpty
     }
 
-    /// Dispatches ready sources, at most ``sourcesPerTurn``, then does the collected work.
+    /// Dispatches ready sources, at most ``sourcesPerTurn``, then flushes the collected work.
     ///
     /// Waits for the first source if there is neither a job nor collected work. Stops as soon as
-    /// there is some, or when no source is ready.
+    /// there is a job or collected work, or when no source is ready.
     private func poll() {
         for _ in 0..<Self.sourcesPerTurn {
             guard dispatch(waits: isIdle), !isIdle else { break }
@@ -261,7 +259,6 @@ package final class LoopTaskExecutor: TaskExecutor {
 
     private init() {}
 
-    /// Queues a job; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) {
         LoopExecutor.shared.enqueue(.preferring(UnownedJob(job)))
     }

@@ -4,13 +4,13 @@ private import Synchronization
 
 /// Calls a handler on the service loop at the request of any thread.
 ///
-/// The handler runs after each `ring` and sees all earlier writes; several rings may share one
-/// call. The loop clears `rung` first, so a ring during the handler causes another call.
+/// The handler runs after each `ring` and sees all writes before it; several rings may share one
+/// run. The loop clears `rung` first, so a ring during the handler causes another run.
 @ServiceLoop
 package final class LoopWakeup {
     private nonisolated let rung = Atomic(false)
 
-    /// Edge-triggered, so never read.
+    /// Descriptor of the eventfd, which is edge-triggered and therefore never read.
     private nonisolated let counter: Int32
 
     private let descriptor: OwnedDescriptor
@@ -30,7 +30,7 @@ package final class LoopWakeup {
 
     isolated deinit { watch?.cancel() }
 
-    /// Schedules a call: an atomic exchange, and a system call if none is pending.
+    /// Schedules a run: an atomic exchange, and a system call if no run is scheduled.
     package nonisolated func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // Fails only after 2^64 - 2 writes.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Hardening of this process.
 package enum OwnProcess {
     /// Disables core dumps, tracing by the same user, and gain of privileges by exec.
     ///

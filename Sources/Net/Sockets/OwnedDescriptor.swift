@@ -3,7 +3,7 @@ import Glibc
 
 /// File descriptor, closed with its owner.
 struct OwnedDescriptor: ~Copyable {
-    /// Must not be stored.
+    /// Number of the descriptor; must not be stored.
     let raw: Int32
 
     /// Takes over the result of a system call; throws `errno` if negative.
@@ -44,12 +44,12 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// Nil if the family is not IP.
+    /// Bound address; nil if the family is not IP.
     var localAddress: SocketAddress? {
         SocketAddress(localOf: raw)
     }
 
-    /// Nil if the family is not IP or the socket is not connected.
+    /// Address of the peer; nil if the family is not IP or the socket is not connected.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.
@@ -67,7 +67,7 @@ struct OwnedDescriptor: ~Copyable {
         }
     }
 
-    /// Reading clears it.
+    /// Error that the kernel holds for the socket; reading clears it.
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -97,7 +97,7 @@ struct OwnedDescriptor: ~Copyable {
 }
 
 extension SocketAddress {
-    /// Nil if the family is not IP.
+    /// Reads the bound address of `descriptor`; returns nil if the family is not IP.
     init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
         // SAFETY: the storage fits any address, and its size is passed.

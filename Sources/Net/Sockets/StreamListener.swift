@@ -5,14 +5,14 @@ import Glibc
 /// Listening TCP or Unix socket.
 @ServiceLoop
 package final class StreamListener {
-    /// In connections; net.core.somaxconn may reduce it.
+    /// Maximum connections that wait for `accept`; net.core.somaxconn may reduce it.
     static let backlog: Int32 = 1024
 
     static let pause: Duration = .milliseconds(100)
 
     static let row = 16
 
-    /// Octets per accepted TCP connection; Linux doubles both.
+    /// Octets of the buffers of an accepted TCP connection; Linux doubles both values.
     ///
     /// Otherwise the buffers grow to several MiB (tcp(7)) in the service's control group.
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
@@ -70,7 +70,6 @@ package final class StreamListener {
         }
     }
 
-    /// Takes over a listening socket from systemd.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
@@ -81,14 +80,13 @@ package final class StreamListener {
         file = nil
     }
 
-    /// Takes over a checked socket from systemd.
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
         try self.init(adopting: socket.descriptor)
     }
 
     isolated deinit { close() }
 
-    /// Nil for a Unix socket and once closed.
+    /// Bound address; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Waits for the next connection.
@@ -137,7 +135,7 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Throws EPERM for a link, or a file that is not this process's socket.
+    /// Sets mode and group; throws EPERM for a link, or a file that is not this process's socket.
     static func setAccess(
         of path: String,
         mode: UInt32,
