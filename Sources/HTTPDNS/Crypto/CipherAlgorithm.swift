@@ -17,7 +17,7 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     let keyOctets: Int
 
-    /// Length of the initialisation vector; 0 means none.
+    /// Octets of the initialisation vector; 0 means none.
     let vectorOctets: Int
 
     let blockOctets: Int
@@ -96,7 +96,8 @@ extension CipherAlgorithm {
 
     /// Encrypts or decrypts all of `input`.
     ///
-    /// - Parameter tag: written or checked; empty for ciphers that do not authenticate.
+    /// - Parameter tag: authentication tag, which encryption writes and decryption checks; empty
+    ///   for ciphers that do not authenticate.
     func run(
         _ direction: Direction,
         key: Secret,

@@ -26,12 +26,12 @@ enum Digest {
         return Hexadecimal.encode(try md5(text))
     }
 
-    /// SHA-256 digest (FIPS 180-4).
+    /// Returns the SHA-256 digest (FIPS 180-4).
     static func sha256(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try digest("SHA256", text)
     }
 
-    /// HMAC-SHA256 (RFC 2104).
+    /// Returns the HMAC-SHA256 (RFC 2104).
     static func hmacSHA256(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try hmac("SHA256", octets: 32, key: key, text)
     }

@@ -3,14 +3,14 @@ import DNSWire
 package import Net
 
 package protocol AddressScheduling: Sendable {
-    /// Returns the request to a start-up or scheduled server; `wallSeconds` counts from 1970.
+    /// Returns the request for server addresses; `wallSeconds` is the Unix time.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses a reply; throws if it has no address.
+    /// Returns the servers in the reply of `server`; throws if it has no address.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress
