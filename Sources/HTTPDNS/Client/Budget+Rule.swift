@@ -2,7 +2,7 @@
 
 extension Budget {
     package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// Requests are not sent; the fallback answers.
+        /// Requests are not sent; the fallback of the route answers.
         case fallback
 
         case warn

@@ -8,7 +8,7 @@
 /// if the vendor accepts the request, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// Time is not the cause: no retry.
+        /// The clock is not the cause of the refusal: no retry.
         case none
 
         /// Retry with this offset in seconds.
@@ -21,7 +21,7 @@ struct ClockSkew: Sendable, Hashable {
     /// Seconds to add to the local time; nil for none.
     private(set) var offset: Int64?
 
-    /// Rejected offset; nil after an accepted request.
+    /// Offset that was too large; nil after an accepted request.
     private(set) var refusedOffset: Int64?
 
     private(set) var repairs: UInt64 = 0
@@ -32,7 +32,7 @@ struct ClockSkew: Sendable, Hashable {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after the refusal of a request with the offset `used`; all in seconds.
+    /// Returns the action after the refusal of a request with offset `used`; all in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -67,7 +67,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records a too large offset; returns true for the first since an accepted request.
+    /// Records an offset that is too large; returns true for the first since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

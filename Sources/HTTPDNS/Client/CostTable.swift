@@ -35,7 +35,7 @@ package struct CostTable: Sendable {
 
     private var places: [Name: Int] = [:]
 
-    /// Arrays with equal indexes and at most `limit` elements.
+    /// Charged names; the four arrays have equal indexes and at most `limit` elements.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
@@ -99,7 +99,7 @@ package struct CostTable: Sendable {
 
     /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts in a full table are equal: each text is made once.
+        // Most counts in a full table are equal, so texts are compared: each is made once.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

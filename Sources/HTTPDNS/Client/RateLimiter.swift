@@ -8,10 +8,10 @@ internal import DNSWire
 struct RateLimiter: Sendable, Hashable {
     let perSecond: Int?
 
-    /// Time from which the requests so far do not exceed the rate.
+    /// End of the time that the requests so far take at the configured rate.
     private var busyUntil: Instant?
 
-    /// Start of the second that `counts` covers.
+    /// Start of the second in which `counts` counts requests.
     private var second: Instant?
 
     private var counts: [ClientNetwork: Int] = [:]

@@ -54,7 +54,7 @@ package final class VendorClient {
 
     var counters = VendorStatistics()
 
-    /// Client under earlier settings, until its calls have ended.
+    /// Client of this vendor under earlier settings, until its calls have ended.
     var predecessor: VendorClient?
 
     var pending: [BatchQueue.Question: PendingName] = [:]
@@ -68,7 +68,7 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// Timer of all calls: nearly every call ends before its wake-up.
+    /// One timer for all calls, because nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     var lingering: Set<VendorCall> = []
@@ -139,7 +139,7 @@ package final class VendorClient {
 // MARK: - Families
 
 extension VendorClient {
-    /// Returns the families to request for a client that wants `wanted`.
+    /// Returns the families to request for a query that wants `wanted`.
     ///
     /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     func families(
@@ -206,7 +206,7 @@ extension VendorClient {
         /// Limit of calls per second, at least 1; nil means no limit.
         package var callsPerSecond: Int?
 
-        /// Address that the vendor uses instead of the source address.
+        /// Client address to send; the vendor uses it instead of the source address.
         package var clientSubnet: IPAddress?
 
         /// File of PEM certificates that replaces the system's trust store.
@@ -229,7 +229,7 @@ extension VendorClient {
     }
 
     package struct AddressSource: Sendable, Hashable {
-        /// Start-up servers, at least one.
+        /// Servers that are queried for the addresses of further servers, at least one.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.
@@ -244,7 +244,7 @@ extension VendorClient {
     package enum Notice: Sendable, Hashable {
         case servers([SocketAddress])
 
-        /// The refresh failed; the known servers stay in use.
+        /// The refresh of server addresses failed; the known servers stay in use.
         case noServers(VendorError)
 
         case failed(SocketAddress, VendorError, next: SocketAddress?)
@@ -257,7 +257,7 @@ extension VendorClient {
         /// The budget is exhausted; sent once a day.
         case budgetSpent(Budget.Rule)
 
-        /// A client reached its limit; sent once a day.
+        /// A DNS client reached its limit of the budget; sent once a day.
         case shareSpent(Budget.Rule)
     }
 }
