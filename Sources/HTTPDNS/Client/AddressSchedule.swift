@@ -38,7 +38,7 @@ extension AddressSchedule {
         current = nil
     }
 
-    /// Starts a request; returns the number of the request.
+    /// Starts a request; returns its number.
     package mutating func began(now: Instant) -> Int {
         count += 1
         current = count

@@ -3,9 +3,9 @@ package import DNSWire
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each client has its own queue. The next call is for the client with the fewest calls in flight,
-/// then in round-robin order. A name stays in the queue of each client that waits for it until a
-/// call carries the name. A call carries names of one client, because a slow or failing name
+/// Each DNS client has its own queue. The next call is for the client with the fewest calls in
+/// flight, then in round-robin order. A name stays in the queues of all clients that wait for it
+/// until a call carries it. A call carries names of one client, because a slow or failing name
 /// affects the whole call.
 package struct BatchQueue: Sendable {
     /// Name to look up; its families and parameters are equal for all names of a call.

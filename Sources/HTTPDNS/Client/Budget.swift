@@ -9,7 +9,7 @@ package import Net
 /// from a block that is added to the stored counts in advance. After a crash, the counts are
 /// therefore too high by at most one block, and never too low.
 ///
-/// If a vendor has several clients, each client has a limit (``FairShare``).
+/// If several DNS clients use a vendor, each has a limit (``FairShare``).
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -164,8 +164,7 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no client
-    /// limit.
+    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no limit.
     ///
     /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
@@ -192,8 +191,7 @@ extension Budget {
 
     /// Refunds the difference between the charge and the real cost of a request.
     ///
-    /// - Parameter actual: the real cost, or its upper bound; zero for a request that was not sent
-    ///   or that the vendor refused.
+    /// - Parameter actual: upper bound of the real cost; zero for an unsent or refused request.
     package mutating func settle(
         _ receipt: Receipt,
         actual: UsageAmount,
@@ -208,7 +206,7 @@ extension Budget {
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
     }
 
-    /// Counts a call that the budget or the limit per client prevented.
+    /// Counts a call that the budget prevented.
     package mutating func refused() {
         exceeded += 1
     }
@@ -237,7 +235,7 @@ extension Budget {
         return true
     }
 
-    /// Returns true once a day; called when a client is at its limit, and the caller then logs it.
+    /// Returns true once a day; called for a client at its limit, which the caller then logs.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Number of calls in flight by client, and the limit per client.
+/// Number of calls in flight by DNS client, and the limit per client.
 ///
-/// The client nil is the daemon itself. An unanswered name occupies a call for seconds, so without
-/// a limit one client could occupy all calls (``FairShare``).
+/// The client nil is the daemon itself. A name without an answer occupies a call for seconds, so
+/// one client could otherwise occupy all calls (``FairShare``).
 package struct CallShares: Sendable {
     private let limit: Int
 

@@ -11,7 +11,7 @@ package enum ClientLimits {
 
     static let refusalPause = Duration.seconds(300)
 
-    /// Minimum time between the starts of two health probes; ``TrialSchedule`` has an exception.
+    /// Minimum time between the starts of two health probes (see ``TrialSchedule``).
     static let trialPause = Duration.seconds(1)
 
     /// Clock difference in seconds that is ignored: the header `Date` has no fractions.
@@ -45,7 +45,7 @@ package enum ClientLimits {
     /// Maximum number of clients per vendor whose daily use is counted.
     static let countedClients = 1_024
 
-    /// Time after its latest look-up for which a client has a share of budget and calls.
+    /// Time after its latest look-up for which a DNS client has a share of budget and calls.
     static let clientMemory = Duration.seconds(86_400)
 
     /// Maximum number of requests in flight for ended calls; further requests are cancelled.

@@ -2,10 +2,10 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// After a refusal, the request is signed again with the time of the reply's `Date`. The offset is
+/// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
 /// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals one request has the local time;
-/// if the vendor accepts the request, the offset is dropped.
+/// with a future time can be replayed until that time. At intervals, one request is signed with the
+/// local time; if the vendor accepts it, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
         /// The clock is not the cause of the refusal: no retry.
@@ -18,7 +18,7 @@ struct ClockSkew: Sendable, Hashable {
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil for none.
+    /// Seconds to add to the local time; nil if the local clock is used.
     private(set) var offset: Int64?
 
     /// Offset that was too large; nil after an accepted request.

@@ -4,7 +4,7 @@ package import DNSWire
 /// The names with the most billable requests, in bounded memory.
 ///
 /// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
-/// replaces the one with the lowest count and inherits the count. A count is too high by at most
+/// replaces a name with the lowest count and inherits the count. A count is too high by at most
 /// `excess`. A table of n names contains every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
@@ -41,7 +41,7 @@ package struct CostTable: Sendable {
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Known lowest count, and the latest index with this count.
+    /// Lowest count at the latest search; `hand` is the index that the search returned.
     private var lowest: UInt64 = 0
     private var hand = -1
 
@@ -72,7 +72,6 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {

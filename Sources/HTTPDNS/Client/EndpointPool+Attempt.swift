@@ -26,7 +26,7 @@ extension EndpointPool {
 
         case limited(retryAfter: Duration?)
 
-        /// The attempt was cancelled, or failed for a reason other than the server.
+        /// The attempt was cancelled, or failed for a reason that is not in the server.
         case unjudged
     }
 

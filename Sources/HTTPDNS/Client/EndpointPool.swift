@@ -3,17 +3,17 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The page of this module has the rules. A failure that a client's name may have caused is a
-/// suspicion; it counts only if a later health probe fails and the server sent no answer in
-/// between. Each change of the current server starts a new era; attempts of earlier eras do not
-/// change the current server.
+/// The page of this module has the rules. A suspicion is a failure that a client's name may have
+/// caused; it counts only if a later health probe fails and the server sent no answer in between.
+/// Each change of the current server starts a new era. Attempts of earlier eras do not change the
+/// current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
         var failuresInRow = 0
 
-        /// Unconfirmed failures since the latest answer or failed probe.
+        /// Suspicions since the latest answer or failed probe.
         var suspicions = 0
 
         /// Number of the newest attempt at any server when this server last answered.
@@ -112,7 +112,7 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// Otherwise the breaker would wait for an attempt without a reply, and stay open.
+    /// Otherwise the breaker would wait for the reply, and stay open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
@@ -214,7 +214,7 @@ extension EndpointPool {
         }
     }
 
-    /// Starts an era: clears all failures, and ignores later reports of earlier attempts.
+    /// Starts an era: clears all failures; later results of earlier attempts are ignored.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Call of `httpdnsctl prove`, which compares a vendor's reply with the assumptions of the code.
+/// Call of `httpdnsctl prove`, which compares a vendor's reply with what the code expects.
 package struct ProofCase: Sendable {
     package enum Expectation: Sendable, Hashable {
         case addresses
@@ -95,8 +95,8 @@ extension VendorClient {
 
     /// Sends the call to the current server, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account. If a client's look-up could
-    /// not be sent now, the proof fails without a request.
+    /// The result does not change the health of servers and account. If a look-up could not be sent
+    /// now, the proof fails without a request.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(
@@ -161,8 +161,7 @@ extension VendorClient {
         return (result, handle?.wasSent ?? true)
     }
 
-    /// Returns the current server, with the default port if the scheme of the call differs from
-    /// that of the settings.
+    /// Returns the current server, with the default port if the call has another scheme.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Limit of vendor requests per second, which protects the daily budget.
+/// Limit of vendor requests per second.
 ///
 /// A burst of one second's requests is allowed. Further requests are refused and not queued, so
 /// that their names reach the fallback in time.

@@ -66,7 +66,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, until its last try has ended.
+/// Call to the vendor, until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -131,7 +131,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe, caused by the failure of a name of `client`.
+    /// Creates the call of a health probe that a name of `client` caused.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

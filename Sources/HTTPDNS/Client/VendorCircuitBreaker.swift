@@ -9,7 +9,7 @@ struct VendorCircuitBreaker: Sendable, Hashable {
     /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Timeouts since the latest reply, not confirmed by a health probe.
+    /// Timeouts since the latest reply that no health probe has confirmed.
     private var suspicions = 0
 
     private var tries = 0

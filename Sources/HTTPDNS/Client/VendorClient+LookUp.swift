@@ -11,8 +11,8 @@ extension VendorClient {
     ///
     /// - Parameters:
     ///   - route: route to which a new call is charged.
-    ///   - choice: the setting `families` of the route; nil for the setting of the vendor.
-    ///   - parameters: parameters of the route; nil for those of the vendor's settings.
+    ///   - choice: setting `families` of the route; nil for that of the vendor.
+    ///   - parameters: parameters of the route; nil for those of the vendor.
     package func lookUp(
         _ name: Name,
         _ families: Families,

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Client of one vendor: connects the state machines of this folder to the service loop.
+/// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
 /// A look-up waits for a name, a name waits for a call, and a call sends requests (tries) to
 /// servers until one server answers.
@@ -46,10 +46,10 @@ package final class VendorClient {
     /// Client address in the latest reply to a request with the client subnet of the settings.
     var clientAddress: IPAddress?
 
-    /// Counters of the servers in `pool`, and of removed servers with tries in flight.
+    /// Counters of the servers in `pool`, and of removed servers with requests in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Event handler of the owner, which logs the events.
+    /// Event handler, which logs the events.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
     var counters = VendorStatistics()
@@ -170,7 +170,7 @@ extension VendorClient {
     /// Fraction (0…1) of the recent names for which clients wanted both families.
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
-    /// Returns true if a refresh of the family serves clients or costs nothing.
+    /// Returns true if a refresh of the family serves DNS clients or costs nothing.
     package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
         -> Bool
     {
@@ -198,7 +198,7 @@ extension VendorClient {
 
         package var budget: Budget.Rule?
 
-        /// Price rules from the settings; nil for those of the vendor's page.
+        /// Price rules from the settings; nil for those of the vendor's price page.
         package var price: PriceModel?
 
         package var families = FamilyChoice.automatic

@@ -93,7 +93,7 @@ extension JSONReader {
 
     /// Records the latest string as key of member `count`; returns false for a duplicate key.
     ///
-    /// For small objects, comparing the keys costs less than hashing them.
+    /// Comparing the keys of a small object costs less than hashing them.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
