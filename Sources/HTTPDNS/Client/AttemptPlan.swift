@@ -79,7 +79,6 @@ extension AttemptPlan {
         return askNext(now)
     }
 
-    /// Extends the deadline for a look-up that joined the call.
     package mutating func extend(to deadline: Instant) {
         self.deadline = max(self.deadline, deadline)
     }

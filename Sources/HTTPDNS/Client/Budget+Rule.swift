@@ -8,13 +8,12 @@ extension Budget {
         case warn
     }
 
-    /// Configured budget; a limit is at least 1, or nil for no limit.
+    /// Configured budget by UTC day and month; a limit is at least 1, or nil for no limit.
     package struct Rule: Sendable, Hashable {
         package var callsPerDay: UInt64?
 
         package var unitsPerDay: UInt64?
 
-        /// Limit per UTC calendar month.
         package var unitsPerMonth: UInt64?
 
         package var onExceeded: Excess

@@ -167,7 +167,6 @@ extension VendorClient {
 
     package var maximumProbeUnits: UInt64 { price.maximum(probe).reduce(0, +) }
 
-    /// Fraction (0…1) of the recent names for which clients wanted both families.
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
     /// Returns true if a refresh of the family serves DNS clients or costs nothing.
