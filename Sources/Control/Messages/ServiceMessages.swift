@@ -11,7 +11,7 @@ package enum ServiceInterface {
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
-/// Empty arguments.
+/// Arguments of a method that has none.
 package struct NoParameters: CallParameters, Equatable {
     package init() {}
 

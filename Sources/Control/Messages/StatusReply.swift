@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Status`.
 package struct StatusReply: Codable, Sendable, Equatable {
     package var state: State
 
@@ -60,13 +59,13 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
 
 /// Health of a vendor, upstream or server.
 package enum HealthStatus: String, Codable, Sendable {
-    /// It answers, or it is unused.
+    /// The vendor, upstream or server answers, or is unused.
     case up
-    /// Some servers do not answer.
+    /// Some servers of the vendor or upstream do not answer.
     case degraded
-    /// It does not answer.
+    /// The vendor, upstream or server does not answer.
     case down
-    /// An operator has paused it.
+    /// An operator has paused the vendor or upstream.
     case paused
 }
 

@@ -4,7 +4,7 @@
 package struct VendorStatus: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Kind: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
+    /// Type of the vendor: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
     /// Protection of the channel: `https`, `aes`, `gcm` and others.
@@ -37,7 +37,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Client address in the latest reply: this machine as the vendor saw it, or `clientSubnet`.
     package var clientAddress: String?
 
-    /// Client address of the settings (`client-subnet`).
+    /// Client address in the settings (`client-subnet`).
     package var clientSubnet: String?
 
     /// Refresh of server addresses; nil if only the settings have addresses.
@@ -94,7 +94,7 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 
     package var failures: UInt64
 
-    /// Time since the last success.
+    /// Time since the last successful refresh.
     package var lastAgeSeconds: Int?
 
     package var error: String?
@@ -112,7 +112,7 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 package struct VendorServer: Codable, Sendable, Equatable {
     package var address: String
 
-    /// True if the server is tried first.
+    /// True if calls query this server first.
     package var current: Bool
 
     package var state: HealthStatus
