@@ -30,7 +30,6 @@ package struct BillReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Bill of one vendor.
 package struct VendorBill: Codable, Sendable, Equatable {
     package var name: String
 

@@ -39,6 +39,5 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
         case exceeded
     }
 
-    /// Creates the state of an unused budget.
     package init(dayEndsSeconds: Int) { self.dayEndsSeconds = dayEndsSeconds }
 }

@@ -56,7 +56,6 @@ package struct ExplainStep: Codable, Sendable, Equatable {
     }
 }
 
-/// Route of a name.
 package struct ExplainedRoute: Codable, Sendable, Equatable {
     /// Position of the route in the settings, `file:line`.
     package var place: String
@@ -184,7 +183,6 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package private(set) var securedUs: UInt64?
     package private(set) var firstOctetUs: UInt64?
 
-    /// Creates an attempt that is in flight.
     package init(name: String, server: String, why: String, afterMs: Double) {
         self.name = name
         self.server = server

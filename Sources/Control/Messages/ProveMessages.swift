@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package struct ProveRequest: CallParameters, Equatable {
-    /// Name of a vendor in the settings.
     package var vendor: String
 
     /// Registered name to look up; nil for one of the vendor's routes.

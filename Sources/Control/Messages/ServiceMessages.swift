@@ -18,7 +18,6 @@ package struct NoParameters: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable {}
 }
 
-/// Reply to `GetInfo`.
 package struct InfoReply: Codable, Sendable, Equatable {
     package var vendor: String
 
@@ -46,7 +45,6 @@ package struct InfoReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Arguments of `GetInterfaceDescription`.
 package struct DescriptionRequest: CallParameters, Equatable {
     package var interface: String
 
@@ -55,7 +53,6 @@ package struct DescriptionRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case interface }
 }
 
-/// Reply to `GetInterfaceDescription`.
 package struct DescriptionReply: Codable, Sendable, Equatable {
     /// Text in Varlink's definition language.
     package var description: String

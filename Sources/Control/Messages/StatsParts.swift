@@ -28,7 +28,6 @@ package struct CacheStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Counters of an upstream.
 package struct UpstreamStats: Codable, Sendable, Equatable {
     package var name: String
 
@@ -92,7 +91,6 @@ package struct RefreshStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Counters of network events.
 package struct NetworkStats: Codable, Sendable, Equatable {
     package var changes: UInt64 = 0
 
@@ -104,7 +102,6 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Counters of the log.
 package struct LogStats: Codable, Sendable, Equatable {
     package var dropped: UInt64
 

@@ -26,7 +26,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
     /// Reasons for `degraded`, one sentence each.
     package var problems: [String] = []
 
-    /// State of the daemon.
     package enum State: String, Codable, Sendable {
         case ready, degraded, starting, stopping
     }
@@ -39,7 +38,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Address of a listener.
 package struct ListenerStatus: Codable, Sendable, Equatable {
     /// Address and port, such as `127.0.0.1:53`.
     package var address: String
@@ -69,7 +67,6 @@ package enum HealthStatus: String, Codable, Sendable {
     case paused
 }
 
-/// Usage of the cache.
 package struct CacheUsage: Codable, Sendable, Equatable {
     package var entries: UInt64 = 0
 

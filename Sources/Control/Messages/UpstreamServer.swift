@@ -44,7 +44,6 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var lastErrorAgeSeconds: Int?
 
-    /// State of a server.
     package enum State: String, Codable, Sendable {
         case up
         /// Backed off; used only if all servers are backed off.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of an upstream.
 package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var name: String
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a vendor.
 package struct VendorStatus: Codable, Sendable, Equatable {
     package var name: String
 
@@ -108,7 +107,6 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
     }
 }
 
-/// State of a vendor's server.
 package struct VendorServer: Codable, Sendable, Equatable {
     package var address: String
 

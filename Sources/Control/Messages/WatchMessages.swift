@@ -12,7 +12,6 @@ package struct WatchRequest: CallParameters, Equatable {
     /// RCODE as in `Stats`; `nodata` is NOERROR without records.
     package var rcode: String?
 
-    /// IP address of the client.
     package var client: String?
 
     /// Deprecated; use `slowerUs`.
@@ -73,7 +72,6 @@ package struct QueryEvent: Codable, Sendable, Equatable {
 
     package var transport: String
 
-    /// IP address of the client.
     package var client: String
 
     package var tookUs: UInt32

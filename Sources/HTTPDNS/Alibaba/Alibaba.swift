@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // A reply in another mode is rejected; of the modes, only GCM authenticates.
+            // A reply in another mode than the request is rejected; only GCM authenticates.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }

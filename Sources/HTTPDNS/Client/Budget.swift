@@ -206,7 +206,6 @@ extension Budget {
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
     }
 
-    /// Counts a call that the budget prevented.
     package mutating func refused() {
         exceeded += 1
     }

@@ -49,7 +49,6 @@ package final class VendorClient {
     /// Counters of the servers in `pool`, and of removed servers with requests in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Event handler, which logs the events.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
     var counters = VendorStatistics()

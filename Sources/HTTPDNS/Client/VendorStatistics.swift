@@ -3,7 +3,6 @@ package import DNSWire
 package import Net
 
 package struct VendorStatistics: Sendable, Hashable {
-    /// True if TLS or the API detects forged replies.
     package var isProtected = true
 
     /// Number of look-ups; each is also counted in `successes`, `empty`, `failures` or `cancelled`.

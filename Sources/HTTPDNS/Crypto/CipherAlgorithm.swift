@@ -22,12 +22,12 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     let blockOctets: Int
 
-    /// Fetches a cipher; `modules` replaces OpenSSL's directory of provider modules.
+    /// Fetches the cipher `name`; `modules` replaces OpenSSL's directory of provider modules.
     init(_ name: String, from providerNames: [String], modules: String? = nil)
         throws(CipherError)
     {
         ERR_set_mark()
-        // TLS of libcurl on this thread must not find errors in the queue.
+        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in

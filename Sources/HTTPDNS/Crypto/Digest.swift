@@ -48,7 +48,7 @@ enum Digest {
         _ text: [UInt8]
     ) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // TLS of libcurl on this thread must not find errors in the queue.
+        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
         defer { ERR_pop_to_mark() }
 
         var code = [UInt8](repeating: 0, count: count)

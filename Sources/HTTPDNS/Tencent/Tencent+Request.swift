@@ -5,8 +5,8 @@ package import Net
 extension Tencent {
     /// Returns the request `GET /d`.
     ///
-    /// With `query=1`, the reply has the name, so a reply for another name is detected. Both SDKs
-    /// send `clientip=1`.
+    /// With `query=1`, the reply has the name, so a reply for another name is detected. The
+    /// vendor's SDKs send `clientip=1`.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,

@@ -121,8 +121,6 @@ extension Tencent {
     }
 
     /// Creates the codec of the channel `aes` (key of 16 octets) or `des` (8 octets).
-    ///
-    /// - Parameter expires: the setting `auth-expiry`.
     package init(
         key: Secret,
         id: Int,

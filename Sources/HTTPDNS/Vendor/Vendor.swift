@@ -25,7 +25,7 @@ package protocol Vendor: Sendable {
     /// Name that health probes look up; DNS clients cannot choose it, and it may have no addresses.
     var trialName: Name { get }
 
-    /// Returns this codec with another documented form of the request that may fix `error`.
+    /// Returns the codec for another documented form of the request that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     var price: PriceModel { get }

@@ -6,7 +6,7 @@
 package struct VendorCode: Sendable, Hashable {
     package let text: String
 
-    /// Creates a code; nil if `text` is empty, too long, or has unusual characters.
+    /// Creates a code; nil if `text` is empty, too long, or has special characters.
     package init?(_ text: String) {
         let isHarmless = text.utf8.allSatisfy { octet in
             switch octet {
