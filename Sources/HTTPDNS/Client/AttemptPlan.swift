@@ -83,7 +83,7 @@ extension AttemptPlan {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer to try `number`; returns true if this completes the call.
+    /// Records an answer to request `number`; returns true if this completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }
@@ -116,7 +116,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server; without one, ends the call after its last try.
+    /// Queries the next server; if none is left, ends the call after its last request.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

@@ -21,7 +21,7 @@ extension EndpointPool {
         /// The server failed: connecting failed, or the attempt was a probe with a fixed name.
         case failed
 
-        /// No answer; a client's name may be the cause, so a probe must confirm the failure.
+        /// No answer; the queried name may be the cause, so a probe must confirm the failure.
         case suspected
 
         case limited(retryAfter: Duration?)

@@ -3,7 +3,7 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The page of this module has the rules. A suspicion is a failure that a client's name may have
+/// The page of this module has the rules. A suspicion is a failure that the queried name may have
 /// caused; it counts only if a later health probe fails and the server sent no answer in between.
 /// Each change of the current server starts a new era. Attempts of earlier eras do not change the
 /// current server.

@@ -14,7 +14,7 @@ package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
     case v6
 }
 
-/// Names for which clients lately wanted each address family, in bounded memory.
+/// Names for which DNS clients lately wanted each address family, in bounded memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?

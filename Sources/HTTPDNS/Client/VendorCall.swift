@@ -131,7 +131,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates the call of a health probe that a name of `client` caused.
+    /// Creates the call of a health probe, caused by a query of `client`.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

@@ -199,9 +199,9 @@ extension VendorClient {
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
-    /// Fails the names of a refused call.
+    /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, names of other clients return to their queues.
+    /// If only this client is refused, the names return to the queues of other clients.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {

@@ -179,7 +179,7 @@ extension VendorError {
     /// Returns the result of the attempt for the health of its server.
     ///
     /// A timeout does not count if the server had less than a fair time, or if a retry follows. A
-    /// failure for a client's name must be confirmed by a probe. A 429 may concern the name, so it
+    /// failure for a queried name must be confirmed by a probe. A 429 may concern the name, so it
     /// counts only for a probe.
     fileprivate func outcome(
         isTrial: Bool,

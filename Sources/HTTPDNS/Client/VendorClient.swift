@@ -204,7 +204,6 @@ extension VendorClient {
         /// Limit of calls per second, at least 1; nil means no limit.
         package var callsPerSecond: Int?
 
-        /// Client address to send; the vendor uses it instead of the source address.
         package var clientSubnet: IPAddress?
 
         /// File of PEM certificates that replaces the system's trust store.

@@ -144,7 +144,6 @@ extension JSONValue {
         return text
     }
 
-    /// Returns the elements of the list in a member; empty if the member is missing.
     func optionalElements(_ key: String) throws(VendorError) -> [JSONValue] {
         guard let value = self[key] else { return [] }
         guard let elements = value.elements else { throw .unreadable(.member(key)) }

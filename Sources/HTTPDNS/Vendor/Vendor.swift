@@ -74,7 +74,6 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API detects a forged reply.
     package var isProtected: Bool
 
-    /// Maximum octets of all names in one call, with commas.
     package var maximumNameOctets: Int
 
     package init(
