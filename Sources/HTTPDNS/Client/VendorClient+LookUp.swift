@@ -201,7 +201,7 @@ extension VendorClient {
 
     /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, the names return to the queues of other clients.
+    /// If only this client is refused, a name that other clients wait for returns to their queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
