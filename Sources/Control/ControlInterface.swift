@@ -28,7 +28,7 @@ package enum ControlInterface {
         /// Full name of the method, as in a call.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
-        /// Parses a full name.
+        /// Creates the method with this full name; nil if there is none.
         package init?(fullName: String) {
             let prefix = ControlInterface.name + "."
             guard fullName.hasPrefix(prefix) else { return nil }

@@ -22,20 +22,22 @@ package enum ControlLimits {
     /// is not nested.
     package static let callValues = 1100
 
-    /// Default limit of the units of `Prove`.
+    /// Default limit of the units that one `Prove` call may cost.
     package static let provedUnits: UInt64 = 40
 
-    /// Number of entries in a reply to `Top`; the daemon counts as many names for each vendor.
+    /// Allowed numbers of entries in a reply to `Top`.
+    ///
+    /// For each vendor, the daemon counts the calls of at most 1024 names.
     package static let topEntries = 1...1024
 
     package static let topEntriesDefault = 10
 
-    /// Number of names in a `Resolve` call with several replies.
+    /// Allowed numbers of names in a `Resolve` call with several replies (`more`).
     package static let resolvedNames = 1...1024
 
-    /// Number of names in a `Resolve` call with one reply, resolved within 5 s.
+    /// Allowed numbers of names in a `Resolve` call with one reply, which comes within 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
-    /// Number of names of one call that are resolved concurrently.
+    /// Maximum number of names of one call that are resolved concurrently.
     package static let resolvedTogether = 16
 }

@@ -45,9 +45,9 @@ package enum JSONText {
 
     // MARK: - Names of fields
 
-    /// Returns `every-seconds` for `everySeconds`.
+    /// Returns the JSON name of a Swift property: `every-seconds` for `everySeconds`.
     ///
-    /// Foundation does not convert keys of dictionaries, such as names of vendors.
+    /// Foundation does not convert the keys of dictionaries, such as vendors' names.
     package static func fieldName(_ property: String) -> String {
         var name = ""
         for character in property {

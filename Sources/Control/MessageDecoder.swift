@@ -8,7 +8,7 @@ package struct MessageDecoder: Sendable {
     /// Maximum octets of a message without NUL.
     package let maximumOctets: Int
 
-    /// Octets received and not taken, at most `maximumOctets + 1`.
+    /// Octets that were received and not yet returned, at most `maximumOctets + 1`.
     private var buffer: [UInt8] = []
 
     /// Start of the next message in `buffer`.
@@ -26,10 +26,10 @@ package struct MessageDecoder: Sendable {
 
     // MARK: - Reading
 
-    /// Octets that can be appended; 0 only if `next()` would return or throw.
+    /// Number of octets that can be appended; 0 only if `next()` would return or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
-    /// True if a message is incomplete.
+    /// True if the buffer has a part of a message.
     package var isInsideMessage: Bool { start < buffer.count }
 
     // MARK: - Changing

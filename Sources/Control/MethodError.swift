@@ -20,7 +20,7 @@ package enum MethodError: Error, Equatable, Sendable {
 
     case expectedMore
 
-    /// Error of a peer of another version.
+    /// Error that this version does not know.
     case unknown(name: String, parameters: JSONValue)
 }
 
@@ -59,7 +59,7 @@ extension MethodError {
         }
     }
 
-    /// Decodes an error; unknown names become `unknown`.
+    /// Decodes an error; an unknown name becomes `unknown`.
     package init(name: String, parameters: JSONValue) {
         let text = { (field: String) in parameters[field]?.text ?? "" }
         self =

@@ -9,13 +9,13 @@ package struct AccelerationStatus: Codable, Sendable, Equatable {
 
     package var entries: UInt64 = 0
 
-    /// Number of answers since the start.
+    /// Number of queries that the kernel answered since the start.
     package var answers: UInt64 = 0
 
     package enum State: String, Codable, Sendable {
         case on
 
-        /// Suspended while all queries are logged or watched.
+        /// Suspended, because all queries are logged or watched.
         case resting
         case off
     }

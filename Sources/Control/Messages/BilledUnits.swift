@@ -2,7 +2,7 @@
 
 /// Units that a vendor bills, by the vendor's rules.
 package struct BilledUnits: Codable, Sendable, Equatable {
-    /// Lower bound since the start of the daemon or the reset of the counters.
+    /// Lower bound of the units since the start of the daemon or the reset of the counters.
     package var atLeast: UInt64
 
     /// Upper bound, which includes calls that may not be billed.
@@ -12,7 +12,7 @@ package struct BilledUnits: Codable, Sendable, Equatable {
     /// are damaged.
     package var today: UInt64?
 
-    /// Upper bound of the current calendar month (UTC); nil as `today`.
+    /// Upper bound of the current calendar month (UTC); nil if the stored counts are damaged.
     package var month: UInt64?
 
     package init(atLeast: UInt64, atMost: UInt64, today: UInt64? = nil, month: UInt64? = nil) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Explain`.
 package struct ExplainRequest: CallParameters, Equatable {
     package var name: String
 
@@ -19,7 +18,6 @@ package struct ExplainRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case name, type, live }
 }
 
-/// Reply to `Explain`.
 package struct ExplainReply: Codable, Sendable, Equatable {
     package var name: String
 
@@ -29,7 +27,7 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 
     package var route: ExplainedRoute?
 
-    /// Answer; nil if the name must be resolved.
+    /// Answer that a query would get; nil if the name must be resolved first.
     package var answer: Resolved?
 
     package var cost = ExplainedCost()
@@ -42,7 +40,7 @@ package struct ExplainReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Result of one stage.
+/// Result of one stage of the resolution.
 package struct ExplainStep: Codable, Sendable, Equatable {
     /// Name of the stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
     package var stage: String
@@ -58,9 +56,8 @@ package struct ExplainStep: Codable, Sendable, Equatable {
     }
 }
 
-/// Route of a name.
 package struct ExplainedRoute: Codable, Sendable, Equatable {
-    /// Position in the settings, `file:line`.
+    /// Position of the route in the settings, `file:line`.
     package var place: String
 
     package var pattern: String
@@ -70,10 +67,10 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     /// Vendors that do not respond; a query does not wait for them.
     package var silent: [String]
 
-    /// Names of the upstreams; empty for the default upstreams.
+    /// Names of the upstreams of the route; empty for the default upstreams.
     package var upstreams: [String]
 
-    /// `upstream` or `none`.
+    /// Fallback of the route: `upstream` or `none`.
     package var fallback: String
 
     package init(
@@ -104,29 +101,28 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
 
     /// Trigger of the next resolution: `refresh` or `query`.
     ///
-    /// A refresh is the prefetch of a name in demand.  No refresh follows a failure, a TTL of a few
+    /// A refresh is the prefetch of a name in demand. No refresh follows a failure, a TTL of a few
     /// seconds or a failed refresh.
     package var nextBy: String?
 
     package var nextBillableCalls = 0
 
-    /// Upper bound of the units of `billableCalls`, and their cost, which is nil if unknown.
+    /// Upper bound of the units of `billableCalls`, and the cost of these units, nil if unknown.
     package var units: UInt64?
     package var money: BilledCost?
 
-    /// Upper bound of the units of `nextBillableCalls`, and their cost.
+    /// Upper bound of the units of `nextBillableCalls`, and the cost of these units.
     package var nextUnits: UInt64?
     package var nextMoney: BilledCost?
 
-    /// Upper bound of the units for the cached answer of a vendor, and their cost; otherwise nil.
+    /// Upper bound of the units for a cached answer of a vendor, and their cost; otherwise nil.
     package var answerUnits: UInt64?
     package var answerMoney: BilledCost?
 
-    /// Creates a cost of zero.
     package init() {}
 }
 
-/// Report of a resolution without the cache.
+/// Report of a resolution that bypassed the cache.
 package struct LiveReport: Codable, Sendable, Equatable {
     package var answer: Resolved
 
@@ -134,7 +130,7 @@ package struct LiveReport: Codable, Sendable, Equatable {
 
     package var notes: [String] = []
 
-    /// Number of attempts and notes beyond the limit.
+    /// Number of attempts and notes that the report omits because of its limit.
     package var leftOut = 0
 
     /// Upper bound of the billable calls.
@@ -160,7 +156,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// `repair` (another signature or form).
     package var why: String
 
-    /// HTTP request without values of parameters, or transport.
+    /// HTTP request without the values of its parameters, or transport of a query.
     package var request: String?
 
     /// True if an open connection was reused; nil if unknown.
@@ -175,7 +171,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     /// Duration; nil while the attempt is in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
-    /// Times since sending.
+    /// Times from sending until the connection, TLS and the first octet of the reply.
     package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
@@ -187,7 +183,6 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package private(set) var securedUs: UInt64?
     package private(set) var firstOctetUs: UInt64?
 
-    /// Creates an attempt in flight.
     package init(name: String, server: String, why: String, afterMs: Double) {
         self.name = name
         self.server = server

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Settings`.
 package struct SettingsReply: Codable, Sendable, Equatable {
     package var file: String
 
@@ -12,7 +11,6 @@ package struct SettingsReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Arguments of `Routes`.
 package struct RoutesRequest: CallParameters, Equatable {
     /// Name whose route is shown; nil for all routes.
     package var name: String?
@@ -22,7 +20,6 @@ package struct RoutesRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case name }
 }
 
-/// Reply to `Routes`.
 package struct RoutesReply: Codable, Sendable, Equatable {
     package var routes: [RouteEntry]
 
@@ -35,7 +32,7 @@ package struct RoutesReply: Codable, Sendable, Equatable {
 }
 
 package struct RouteEntry: Codable, Sendable, Equatable {
-    /// Position in the settings, `file:line`.
+    /// Position of the route in the settings, `file:line`.
     package var place: String
 
     package var domains: [String]
@@ -44,10 +41,10 @@ package struct RouteEntry: Codable, Sendable, Equatable {
 
     package var vendors: [String]
 
-    /// Names of the upstreams; empty for the default upstreams.
+    /// Names of the upstreams of the route; empty for the default upstreams.
     package var upstreams: [String]
 
-    /// `upstream` or `none`.
+    /// Fallback of the route: `upstream` or `none`.
     package var fallback: String
 
     package init(
@@ -67,9 +64,8 @@ package struct RouteEntry: Codable, Sendable, Equatable {
     }
 }
 
-/// Arguments of `LogLevel`.
 package struct LogLevelRequest: CallParameters, Equatable {
-    /// New level, or `settings` for the configured level; nil to change nothing.
+    /// New level, or `settings` for the configured level; nil to only return the level.
     package var level: String?
 
     package init(level: String? = nil) { self.level = level }
@@ -77,7 +73,6 @@ package struct LogLevelRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case level }
 }
 
-/// Reply to `LogLevel`.
 package struct LogLevelReply: Codable, Sendable, Equatable {
     package var level: String
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Lookup`.
 package struct LookupRequest: CallParameters, Equatable {
     package var name: String
 
@@ -30,17 +29,17 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// RCODE in lower case; `nodata` is NOERROR without records.
     package var rcode: String
 
-    /// Name of a vendor or upstream, or `local`.
+    /// Source of the answer: name of a vendor or upstream, or `local`.
     package var source: String
 
-    /// Server, such as `192.0.2.1:443` or `udp://192.0.2.53`.
+    /// Server of the answer, such as `192.0.2.1:443` or `udp://192.0.2.53`.
     package var server: String
 
-    /// Vendor or upstream, with address or URL; nil for the daemon.
+    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// True if forged answers are detected; nil for the daemon.
+    /// True if forged answers are detected; nil for the daemon's own answer.
     package var protected: Bool?
 
     package var validated: Bool
@@ -51,10 +50,10 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     package var stale: Bool
 
-    /// Number of hits, including half of the hits of replaced entries.
+    /// Number of hits; half of the hits of a replaced entry are added to the new entry.
     package var hits: UInt64
 
-    /// Variant of queries that the entry answers, such as `do`; often empty.
+    /// Variant of the queries that the entry answers, such as `do` (DO flag); often empty.
     package var variant: String
 
     package var records: [String]

@@ -6,7 +6,7 @@ package struct PauseRequest: CallParameters, Equatable {
 
     package var upstream: String?
 
-    /// Name of a vendor, otherwise of an upstream.
+    /// Name of a vendor, or of an upstream if no vendor has this name.
     package var name: String?
 
     package init(vendor: String? = nil, upstream: String? = nil, name: String? = nil) {
@@ -20,7 +20,7 @@ package struct PauseRequest: CallParameters, Equatable {
         case vendor(String)
         case upstream(String)
 
-        /// A vendor of this name, otherwise an upstream.
+        /// A vendor with this name, or the upstream with this name if there is no such vendor.
         case either(String)
     }
 

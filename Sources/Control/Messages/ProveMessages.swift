@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Prove`.
 package struct ProveRequest: CallParameters, Equatable {
-    /// Name of a vendor in the settings.
     package var vendor: String
 
     /// Registered name to look up; nil for one of the vendor's routes.
     package var name: String?
 
-    /// Limit of the billed units; 40 if nil.
+    /// Maximum number of billed units; nil for 40.
     package var maxUnits: UInt64?
 
-    /// True to return the plan without a call.
+    /// True to return the plan without making a call.
     package var plan: Bool?
 
     package init(vendor: String, name: String? = nil, maxUnits: UInt64? = nil, plan: Bool? = nil) {
@@ -28,7 +26,7 @@ package struct ProveRequest: CallParameters, Equatable {
 package struct ProveReply: Codable, Sendable, Equatable {
     package var vendor: String
 
-    /// Name that is looked up.
+    /// Name that the calls look up.
     package var name: String
 
     /// Number of calls of the plan.
@@ -49,12 +47,12 @@ package struct ProveReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Call and its result, without secrets and account numbers.
+/// Call to a vendor and its result, without secrets and account numbers.
 package struct ProofStep: Codable, Sendable, Equatable {
-    /// Feature of the protocol.
+    /// Feature of the protocol that the call tests.
     package var label: String
 
-    /// Assumption of the code.
+    /// Result that the code expects.
     package var expected: String
 
     package var verdict = Verdict.skipped
@@ -70,12 +68,12 @@ package struct ProofStep: Codable, Sendable, Equatable {
     /// Upper bound of the billed units.
     package var units: UInt64 = 0
 
-    /// Reply for a test of the parser; nil if it is encrypted or missing.
+    /// Reply as a test vector for the parser; nil if the reply is encrypted or missing.
     package var vector: ProofVector?
 
-    /// Result of a comparison.
+    /// Comparison of the result with the expected result.
     package enum Verdict: String, Codable, Sendable {
-        /// The reply is as assumed.
+        /// The result is as expected.
         case agrees
 
         case differs
@@ -84,7 +82,7 @@ package struct ProofStep: Codable, Sendable, Equatable {
         case skipped
     }
 
-    /// Creates a step that was not called.
+    /// Creates a step whose call was not made.
     package init(label: String, expected: String, result: String) {
         self.label = label
         self.expected = expected
@@ -94,7 +92,7 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
 /// Reply of a vendor that can be replayed to the parser.
 package struct ProofVector: Codable, Sendable, Equatable {
-    /// Kind and protection, for example `alibaba v2 https`.
+    /// Vendor's type and protection, for example `alibaba v2 https`.
     package var vendor: String
 
     package var names: [String]

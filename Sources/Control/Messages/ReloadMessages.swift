@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Check`.
 package struct CheckRequest: CallParameters, Equatable {
-    /// Settings to check; nil for the daemon's file.
+    /// Settings to check; nil for the settings file of the daemon.
     package var text: String?
 
     package var file: String?
@@ -19,11 +18,11 @@ package struct CheckRequest: CallParameters, Equatable {
 package struct SettingsComplaint: Codable, Sendable, Equatable {
     package var file: String
 
-    /// Line from 1; 0 for the whole file or a resource.
+    /// Line number from 1; 0 if the problem is in the whole file or outside it.
     package var line: Int
     package var column: Int
 
-    /// Text without values of secrets.
+    /// Text of the error or warning, without values of secrets.
     package var message: String
 
     package var hint: String?
@@ -48,7 +47,7 @@ package struct SettingChange: Codable, Sendable, Equatable {
     package var path: String
     package var kind: Kind
 
-    /// Former value, as one line of YAML; nil for a secret.
+    /// Earlier value, as one line of YAML; nil for a secret.
     package var old: String?
     package var new: String?
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Resolve`.
 package struct ResolveRequest: CallParameters, Equatable {
     /// Names to resolve; ``ControlLimits`` bounds their number.
     package var names: [String]
@@ -15,7 +14,7 @@ package struct ResolveRequest: CallParameters, Equatable {
 
     package enum CodingKeys: CodingKey, CaseIterable { case names, type }
 
-    /// Checks the number of names; `isStream` is true if each name has its own reply.
+    /// Checks the number of names; `isStream` is true if each name gets its own reply.
     ///
     /// - Throws: `invalidArgument`.
     package func check(isStream: Bool) throws(MethodError) {
@@ -36,7 +35,7 @@ package struct ResolveReply: Codable, Sendable, Equatable {
     package init(results: [Resolved]) { self.results = results }
 }
 
-/// Answer to a client.
+/// Answer of the daemon to a question.
 package struct Resolved: Codable, Sendable, Equatable {
     package var name: String
 
@@ -45,13 +44,13 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// RCODE: `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// Source: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
+    /// Source of the answer: `cache`, `stale`, `vendor`, `upstream`, `local` or `failed`.
     package var source: String
 
-    /// Server, such as `tencent/192.0.2.1:443`, also of a cached answer; nil for the daemon.
+    /// Server such as `tencent/192.0.2.1:443`, also of a cached answer; nil for local answers.
     package var server: String?
 
-    /// Vendor or upstream, with address or URL; nil for the daemon.
+    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
@@ -61,7 +60,7 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     package var explanation: String?
 
-    /// Duration; nil for a predicted answer.
+    /// Duration of the resolution; nil for a predicted answer.
     package var tookUs: Int?
 
     package init(

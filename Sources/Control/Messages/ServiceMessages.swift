@@ -11,14 +11,13 @@ package enum ServiceInterface {
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
-/// Empty arguments.
+/// Arguments of a method that has none.
 package struct NoParameters: CallParameters, Equatable {
     package init() {}
 
     package enum CodingKeys: CodingKey, CaseIterable {}
 }
 
-/// Reply to `GetInfo`.
 package struct InfoReply: Codable, Sendable, Equatable {
     package var vendor: String
 
@@ -46,7 +45,6 @@ package struct InfoReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Arguments of `GetInterfaceDescription`.
 package struct DescriptionRequest: CallParameters, Equatable {
     package var interface: String
 
@@ -55,7 +53,6 @@ package struct DescriptionRequest: CallParameters, Equatable {
     package enum CodingKeys: CodingKey, CaseIterable { case interface }
 }
 
-/// Reply to `GetInterfaceDescription`.
 package struct DescriptionReply: Codable, Sendable, Equatable {
     /// Text in Varlink's definition language.
     package var description: String

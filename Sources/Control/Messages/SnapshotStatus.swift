@@ -4,7 +4,7 @@
 package struct SnapshotStatus: Codable, Sendable, Equatable {
     package var path: String
 
-    /// Time since the file was written, by any process.
+    /// Time since a process last wrote the file.
     package var ageSeconds: Int?
 
     package var entries: UInt64 = 0

@@ -28,7 +28,6 @@ package struct CacheStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// Counters of an upstream.
 package struct UpstreamStats: Codable, Sendable, Equatable {
     package var name: String
 
@@ -66,10 +65,10 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 package struct MissStats: Codable, Sendable, Equatable {
     package var inFlight: UInt64 = 0
 
-    /// Queries that joined another resolution.
+    /// Queries that joined a resolution in flight.
     package var merged: UInt64 = 0
 
-    /// Queries dropped because of the limit in flight.
+    /// Queries dropped because of the limit of misses in flight.
     package var dropped: UInt64 = 0
 
     package init() {}
@@ -83,28 +82,26 @@ package struct RefreshStats: Codable, Sendable, Equatable {
 
     package var failed: UInt64 = 0
 
-    /// Refreshes not started because of too many vendor lookups in the last minute.
+    /// Refreshes not started because the last minute had too many vendor lookups.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor would be called.
+    /// Refreshes not started because they would not have called a vendor.
     package var held: UInt64 = 0
 
     package init() {}
 }
 
-/// Counters of network events.
 package struct NetworkStats: Codable, Sendable, Equatable {
     package var changes: UInt64 = 0
 
     package var resumes: UInt64 = 0
 
-    /// Time since the last event.
+    /// Time since the last network event.
     package var lastAgeSeconds: Int?
 
     package init() {}
 }
 
-/// Counters of the log.
 package struct LogStats: Codable, Sendable, Equatable {
     package var dropped: UInt64
 

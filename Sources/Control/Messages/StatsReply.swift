@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counters by name; a client may not know all names.
+/// Counters by name; newer daemons may add names.
 package typealias Counts = [String: UInt64]
 
-/// Arguments of `Stats`.
 package struct StatsRequest: CallParameters, Equatable {
     /// True to reset the counters after the reply.
     package var reset: Bool?
@@ -16,7 +15,7 @@ package struct StatsRequest: CallParameters, Equatable {
         self.everySeconds = everySeconds
     }
 
-    /// Returns the interval between replies; nil for one reply.
+    /// Returns the interval between replies; nil for a single reply.
     ///
     /// - Throws: `invalidArgument` if the interval is out of range, or together with `reset`.
     package func interval() throws(MethodError) -> Duration? {
@@ -35,10 +34,10 @@ package struct StatsRequest: CallParameters, Equatable {
 
 /// Reply to `Stats`.
 ///
-/// A reset sets counters to zero, but not levels: cache contents, queries in flight, use of
+/// A reset sets counters to zero, but not current values: cache contents, queries in flight, use of
 /// resources, spent budget.
 package struct StatsReply: Codable, Sendable, Equatable {
-    /// Time since the counters were zero.
+    /// Time since the start of the daemon or the reset of the counters.
     package var sinceSeconds: Int
 
     package var queries = QueryStats()
@@ -77,13 +76,13 @@ package struct QueryStats: Codable, Sendable, Equatable {
     /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without reply.
+    /// Queries by RCODE: `noerror`, `nodata`, `nxdomain`, `servfail` …; `none` without a reply.
     package var byRcode: Counts = [:]
 
     /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
-    /// Queries of source `upstream` that were answered before the vendors (`fallback-after`).
+    /// Queries that an upstream answered before the vendors replied (`fallback-after`).
     package var earlyFallback: UInt64 = 0
 
     package init() {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Status`.
 package struct StatusReply: Codable, Sendable, Equatable {
     package var state: State
 
@@ -27,7 +26,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
     /// Reasons for `degraded`, one sentence each.
     package var problems: [String] = []
 
-    /// State of the daemon.
     package enum State: String, Codable, Sendable {
         case ready, degraded, starting, stopping
     }
@@ -40,7 +38,6 @@ package struct StatusReply: Codable, Sendable, Equatable {
     }
 }
 
-/// Address of a listener.
 package struct ListenerStatus: Codable, Sendable, Equatable {
     /// Address and port, such as `127.0.0.1:53`.
     package var address: String
@@ -60,17 +57,16 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
 
 /// Health of a vendor, upstream or server.
 package enum HealthStatus: String, Codable, Sendable {
-    /// It answers, or it is unused.
+    /// The vendor, upstream or server answers, or is unused.
     case up
-    /// Some servers do not answer.
+    /// Some servers of the vendor or upstream do not answer.
     case degraded
-    /// It does not answer.
+    /// The vendor, upstream or server does not answer.
     case down
-    /// An operator has paused it.
+    /// An operator has paused the vendor or upstream.
     case paused
 }
 
-/// Usage of the cache.
 package struct CacheUsage: Codable, Sendable, Equatable {
     package var entries: UInt64 = 0
 

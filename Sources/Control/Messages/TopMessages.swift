@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Arguments of `Top`.
 package struct TopRequest: CallParameters, Equatable {
-    /// Raw value of a `Kind`.
+    /// Sort key: the raw value of a ``Kind``.
     package var kind: String
 
     /// Number of entries; nil for 10.
     package var count: Int?
 
-    /// Sort key.
+    /// Sort key of the entries.
     package enum Kind: String, CaseIterable, Sendable {
         case names
 
         case misses
 
-        /// By response time.
+        /// Queries by response time.
         case slow
 
-        /// By answers of the fallback upstream.
+        /// Names by answers of the fallback upstream.
         case fallback
 
         case clients
 
-        /// By billable calls.
+        /// Names by billable calls.
         case cost
     }
 
@@ -63,7 +62,7 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     /// Time since the reset of the counters, or since the oldest recorded query.
     package var sinceSeconds: Int
 
-    /// Total, including names and queries that are not listed.
+    /// Sum over all names and queries, including those that are not listed.
     package var total: UInt64
 
     package var entries: [Entry]
@@ -76,16 +75,16 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     }
 }
 
-/// Recent queries of a name or client.
+/// Number of recent queries of a name or client.
 package struct QueryCount: Codable, Sendable, Equatable {
-    /// Name or IP address.
+    /// Queried name, or IP address of a client.
     package var name: String
 
     package var queries: UInt64
 
     package var misses: UInt64
 
-    /// Upstream answers after an empty answer of a vendor; then those after a failure or delay.
+    /// Upstream answers after an empty answer of a vendor, and those after a failure or delay.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 

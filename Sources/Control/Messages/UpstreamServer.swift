@@ -2,7 +2,7 @@
 
 /// State of a server of an upstream.
 package struct UpstreamServer: Codable, Sendable, Equatable {
-    /// URL, with the address if the URL has none: `tls://dns.example (192.0.2.53)`.
+    /// URL of the server, and its address if the URL has a name: `tls://dns.example (192.0.2.53)`.
     package var url: String
 
     /// Transport: `udp` (with TCP for truncated replies), `tcp`, `tls` or `https`.
@@ -12,7 +12,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var state: State
 
-    /// Seconds of back-off left; 0 if the next query may try the server.
+    /// Seconds of back-off left; 0 if the next query may use the server.
     package var forSeconds: Int?
 
     package var reason: String?
@@ -44,12 +44,11 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
 
     package var lastErrorAgeSeconds: Int?
 
-    /// State of a server.
     package enum State: String, Codable, Sendable {
         case up
         /// Backed off; used only if all servers are backed off.
         case rests
-        /// Queries return to this daemon, so none is sent.
+        /// Queries to the server return to this daemon, so no query is sent.
         case loops
         /// An operator has paused the upstream.
         case paused

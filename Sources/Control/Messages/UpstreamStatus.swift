@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of an upstream.
 package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var name: String
 
@@ -9,7 +8,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     package var protected: Bool
 
-    /// True if AD is passed on to clients.
+    /// True if the AD flag of answers is passed on to clients.
     package var validates = false
 
     package var state: HealthStatus

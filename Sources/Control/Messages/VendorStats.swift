@@ -2,7 +2,7 @@
 
 /// Counters of a vendor.
 ///
-/// A lookup is a question of the daemon; a call is an HTTP request.
+/// A lookup is the daemon's request for the addresses of a name; a call is an HTTP request.
 package struct VendorStats: Codable, Sendable, Equatable {
     package var name: String
 
@@ -37,7 +37,7 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Failures by kind: `timeout`, `connect`, `tls`, `http`, `auth`, `body` and others.
     package private(set) var failuresByKind: Counts? = [:]
 
-    /// Removed addresses: `private` (`private-answers: drop`), `unusable`.
+    /// Removed addresses by reason: `private` (`private-answers: drop`), `unusable`.
     package var dropped: Counts? = [:]
 
     package var connectionsOpened: UInt64 = 0
@@ -54,7 +54,7 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Cost of the current month (UTC), after the free units; nil if the price is unknown.
     package var cost: BilledCost?
 
-    /// Client address, as in `VendorStatus`.
+    /// Client address as in ``VendorStatus/clientAddress``.
     package var clientAddress: String?
 
     package init(name: String) { self.name = name }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a vendor.
 package struct VendorStatus: Codable, Sendable, Equatable {
     package var name: String
 
-    /// Kind: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
+    /// Type of the vendor: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
     /// Protection of the channel: `https`, `aes`, `gcm` and others.
@@ -37,7 +36,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Client address in the latest reply: this machine as the vendor saw it, or `clientSubnet`.
     package var clientAddress: String?
 
-    /// Client address of the settings (`client-subnet`).
+    /// Client address in the settings (`client-subnet`).
     package var clientSubnet: String?
 
     /// Refresh of server addresses; nil if only the settings have addresses.
@@ -94,7 +93,7 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
 
     package var failures: UInt64
 
-    /// Time since the last success.
+    /// Time since the last successful refresh.
     package var lastAgeSeconds: Int?
 
     package var error: String?
@@ -108,11 +107,10 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
     }
 }
 
-/// State of a vendor's server.
 package struct VendorServer: Codable, Sendable, Equatable {
     package var address: String
 
-    /// True if the server is tried first.
+    /// True if calls query this server first.
     package var current: Bool
 
     package var state: HealthStatus

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reply to `Version`.
 package struct VersionReply: Codable, Sendable, Equatable {
     package var version: String
 
     package var swift: String
 
-    /// Version of the loaded library.
+    /// Version of the loaded libcurl library.
     package var libcurl: String
 
     package var openssl: String

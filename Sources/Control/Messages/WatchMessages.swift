@@ -6,13 +6,12 @@ package struct WatchRequest: CallParameters, Equatable {
 
     package var type: String?
 
-    /// Source as in `Stats`, or a vendor or upstream.
+    /// Source as in `Stats`, or the name of a vendor or upstream.
     package var source: String?
 
     /// RCODE as in `Stats`; `nodata` is NOERROR without records.
     package var rcode: String?
 
-    /// IP address of the client.
     package var client: String?
 
     /// Deprecated; use `slowerUs`.
@@ -35,7 +34,7 @@ package struct WatchRequest: CallParameters, Equatable {
 package struct WatchReply: Codable, Sendable, Equatable {
     package var queries: [QueryEvent]
 
-    /// Number of queries beyond the limit.
+    /// Number of matching queries that were not sent (see <doc:Protocol>).
     package var missed: UInt64
 
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
@@ -51,31 +50,28 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// Arrival in microseconds since 1970.
     package private(set) var timeUs: Int64?
 
-    /// Name; one of more than 216 octets ends in `...`.
+    /// Queried name; a name of more than 216 octets is cut and ends in `...`.
     package var name: String
 
     package var type: String
 
-    /// RCODE as in `Stats`.
     package var rcode: String
 
-    /// Source as in `Stats`.
     package var source: String
 
-    /// Server of the answer, also of a cached one; nil for the daemon.
+    /// Server of the answer, also of a cached answer; nil for the daemon's own answer.
     package var server: String?
 
-    /// Vendor or upstream, with address or URL; nil for the daemon.
+    /// Vendor or upstream of the answer, with address or URL; nil for the daemon's own answer.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Result of the vendor if an upstream answered: `empty`, `failed`, or `early` if it was
-    /// pending.
+    /// Result of the vendor if an upstream answered: `empty`, `failed`, or `early` if the vendor
+    /// had not yet replied.
     package var fallback: String?
 
     package var transport: String
 
-    /// IP address of the client.
     package var client: String
 
     package var tookUs: UInt32

@@ -72,7 +72,7 @@ extension Alibaba {
         return "/v2/d?" + query.text
     }
 
-    /// Returns the unescaped parameters, sorted by name, for the signature.
+    /// Returns the text to sign: the unescaped parameters, sorted by name.
     static func content(of parameters: [Parameter]) -> String {
         parameters.sorted { $0.name < $1.name }
             .map { "\($0.name)=\($0.value)" }

@@ -4,14 +4,14 @@ import Net
 
 /// Alibaba Cloud EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and variants).
 ///
-/// Sources: the vendor's pages 2978980 (v2), 52679, 2868210 and 56810 (v1), and its SDKs.
+/// Sources: Alibaba Cloud documents 2978980 (v2), 52679, 2868210, 56810 (v1), and the SDKs.
 package struct Alibaba: Vendor {
     let account: String
 
-    /// Key of v1 and of the scheduling service: the text that the console shows.
+    /// Signing key of v1 and of the scheduling service: the text that the console shows.
     let secret: Secret?
 
-    /// Key of v2: the same text, decoded from hexadecimal.
+    /// Signing key of v2: the same text, decoded from hexadecimal.
     let signingKey: Secret?
 
     let cipher: (any Cipher)?
@@ -26,7 +26,7 @@ package struct Alibaba: Vendor {
 
     let region: Region
 
-    /// Custom parameters with the prefix `sdns-`, sorted.
+    /// Custom parameters, sorted; their names have the prefix `sdns-`.
     let parameters: [Parameter]
 
     /// True to send `v=1.0` in v2, as the mobile SDKs do (undocumented).
@@ -45,7 +45,7 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // The client rejects a reply in another mode; of the modes, only GCM authenticates.
+            // A reply in another mode than the request is rejected; only GCM authenticates.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
@@ -86,7 +86,7 @@ extension Alibaba {
     package enum API: String, Sendable, Hashable, CaseIterable {
         case v2
 
-        /// MD5; the vendor calls this version historical.
+        /// Version that signs with MD5; the vendor calls it historical.
         case v1
     }
 
@@ -95,7 +95,7 @@ extension Alibaba {
 
         case cbc
 
-        /// AES-128-GCM, which authenticates: plain HTTP is safe.
+        /// AES-128-GCM, which detects forged replies, so plain HTTP is safe.
         case gcm
 
         var mode: Int64 {
@@ -107,16 +107,16 @@ extension Alibaba {
         }
     }
 
-    /// Names in the vendor's certificates; pages and SDKs disagree.
+    /// Names in the vendor's certificates, on which documents and SDKs disagree.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
-    /// Creates the API for an account.
+    /// Creates the codec for an account.
     ///
     /// - Parameters:
     ///   - secret: at least 32 hexadecimal digits; nil for unsigned requests.
     ///   - aesKey: 32 hexadecimal digits.
     ///   - tlsName: name or address in the certificate; nil for one of `tlsNames`.
-    ///   - parameters: without `sdns-`.
+    ///   - parameters: custom parameters; names without `sdns-`.
     package init(
         account: String,
         secret: Secret? = nil,

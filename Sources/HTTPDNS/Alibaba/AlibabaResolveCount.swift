@@ -13,9 +13,10 @@ package struct ResolveCount: Sendable, Hashable {
     }
 }
 
-/// Alibaba's RPC call `GetResolveCountSummary` (page 30122), which returns the count of an account.
+/// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).
 ///
-/// Signature version 1.0 with HMAC-SHA1. Parameters and reply were not confirmed on a live account.
+/// The call counts the resolutions of an account. It is signed with HMAC-SHA1 (signature version
+/// 1.0). Its parameters and reply were not tested with a real account.
 package struct AlibabaResolveCount: Sendable {
     package static let host = "httpdns-api.aliyuncs.com"
 
@@ -95,7 +96,7 @@ package struct AlibabaResolveCount: Sendable {
 // MARK: - Text
 
 extension AlibabaResolveCount {
-    /// Escapes all octets except the unreserved ones (RFC 3986 §2.3).
+    /// Returns `text` with all octets escaped except the unreserved ones (RFC 3986 §2.3).
     static func escaped(_ text: String) -> String {
         var octets: [UInt8] = []
         for octet in text.utf8 {

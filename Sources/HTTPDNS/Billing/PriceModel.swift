@@ -21,10 +21,10 @@ package struct PriceModel: Sendable, Hashable {
     /// Units per item; 0 if the vendor is free.
     package var weight: UInt64
 
-    /// True if the page states that an item without addresses is free.
+    /// True if the vendor's price page states that an item without addresses is free.
     package var emptyIsFree: Bool
 
-    /// False if the vendor does not publish its unit; ``item`` is then an assumption.
+    /// False if the vendor does not publish what a unit is; ``item`` is then an assumption.
     package var isUnitKnown: Bool
 
     /// Free units per calendar month (UTC).
@@ -33,7 +33,7 @@ package struct PriceModel: Sendable, Hashable {
     /// Price of units that are not free; nil if unknown.
     package var price: Price?
 
-    /// Page with these rules; nil if the rules are from the settings or assumed.
+    /// Vendor's price page; nil if the rules are from the settings or assumed.
     package var page: Page?
 
     /// Price of 10,000 units.
@@ -94,7 +94,7 @@ package struct PriceModel: Sendable, Hashable {
 
     /// Returns the maximum number of units of an answer for one name and family.
     ///
-    /// Other names or families of the request may have shared these units.
+    /// The vendor may bill these units only once for several names or families of a request.
     package func maximum(isEmpty: Bool) -> UInt64 { isEmpty && emptyIsFree ? 0 : weight }
 
     package func cost(ofMonth units: UInt64) -> Price? {
@@ -108,10 +108,10 @@ package struct PriceModel: Sendable, Hashable {
 
 extension PriceModel {
     package enum Fate: Sendable {
-        /// The request was not sent, or the vendor refused it: free.
+        /// The request was not sent, or the vendor refused it: not billed.
         case free
 
-        /// The request was sent; its reply is missing or unreadable: possibly billed.
+        /// The request was sent, but its reply is missing or unreadable: possibly billed.
         case unknown
 
         case answered([VendorAnswer])

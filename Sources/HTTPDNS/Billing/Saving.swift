@@ -2,7 +2,7 @@
 
 /// Change of the settings that reduces the bill of a vendor.
 package enum Saving: Sendable, Hashable {
-    /// Another protection of calls, with `weight` units for an item.
+    /// Other encryption of requests, by the option `setting`, at `weight` units per item.
     case channel(setting: String, weight: UInt64, givesUp: String)
 
     case families
@@ -27,7 +27,7 @@ package enum Saving: Sendable, Hashable {
         }
     }
 
-    /// Returns the effect on the units that is known without queries.
+    /// Returns the effect on the billed units, as far as the settings determine it.
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"

@@ -24,7 +24,7 @@ extension UsageAmount {
         return Self(calls: sum(left.calls, right.calls), units: sum(left.units, right.units))
     }
 
-    /// Returns the difference, at least 0.
+    /// Returns this amount minus `other`, at least 0.
     func less(_ other: Self) -> Self {
         Self(calls: calls - min(calls, other.calls), units: units - min(units, other.units))
     }

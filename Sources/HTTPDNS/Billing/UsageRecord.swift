@@ -11,7 +11,7 @@ package struct UsageRecord: Sendable, Hashable {
     /// Days since 1970-01-01 (UTC).
     package private(set) var day: Int64
 
-    /// Day of the latest restart; later than ``day`` after the clock was set back.
+    /// Day on which the counts last restarted; later than ``day`` after the clock was set back.
     package private(set) var latestDay: Int64
 
     package var callsToday: UInt64 = 0
@@ -83,7 +83,7 @@ package struct UsageRecord: Sendable, Hashable {
     }
 }
 
-/// Storage of ``UsageRecord`` by vendor, shared by all processes that use the account.
+/// Storage of a ``UsageRecord`` for each vendor, shared by all processes that use the account.
 package protocol UsageStore: AnyObject, Sendable {
     /// Changes the record of `vendor`, excluding other processes.
     ///

@@ -59,7 +59,7 @@ extension AccountBreaker {
         denial?.hasTrial = false
     }
 
-    /// Ends the back-off: the refusal may have come from a captive portal.
+    /// Ends the back-off after a network change: a captive portal may have sent the refusal.
     mutating func networkChanged(now: Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))

@@ -67,7 +67,7 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// Schedules an early refresh: no server answers, or a server rejects the account's level.
+    /// Schedules an early request: all servers failed, or a server rejects the service level.
     package mutating func serversFailed(now: Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now

@@ -7,17 +7,17 @@ package import Net
 /// again on a new connection.
 package struct AttemptPlan: Sendable, Hashable {
     package enum Move: Sendable, Hashable {
-        /// Query the server; the number identifies the result.
+        /// Query the server, on a new connection if `fresh`; the number identifies the result.
         case ask(Int, SocketAddress, fresh: Bool, until: Instant)
 
-        /// The call has failed; no try is in flight.
+        /// End the call, which has failed.
         case end
     }
 
     package enum Fault: Sendable, Hashable {
         case server
 
-        /// A new connection may succeed.
+        /// The reused connection failed; a new connection may succeed.
         case oldConnection
 
         case account
@@ -79,12 +79,11 @@ extension AttemptPlan {
         return askNext(now)
     }
 
-    /// Extends the deadline for a look-up that joined the call.
     package mutating func extend(to deadline: Instant) {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// Records an answer; returns true if this completes the call.
+    /// Records an answer to request `number`; returns true if this completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }
@@ -117,7 +116,7 @@ extension AttemptPlan {
 // MARK: - Helpers
 
 extension AttemptPlan {
-    /// Queries the next server; ends a call without tries.
+    /// Queries the next server; if none is left, ends the call after its last request.
     private mutating func askNext(_ now: Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)

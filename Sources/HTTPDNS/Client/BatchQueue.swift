@@ -3,12 +3,12 @@ package import DNSWire
 
 /// Queue of names that wait for a vendor call.
 ///
-/// Each client has its own queue. The next call is for the client with the fewest calls in flight,
-/// then in round-robin order. A name stays in the queue of each client that waits for it until a
-/// call carries the name. A call carries names of one client, because a slow or failing name
+/// Each DNS client has its own queue. The next call is for the client with the fewest calls in
+/// flight, then in round-robin order. A name stays in the queues of all clients that wait for it
+/// until a call carries it. A call carries names of one client, because a slow or failing name
 /// affects the whole call.
 package struct BatchQueue: Sendable {
-    /// Name with its families and parameters, which are equal for all names of a call.
+    /// Name to look up; its families and parameters are equal for all names of a call.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
@@ -27,7 +27,7 @@ package struct BatchQueue: Sendable {
 
         fileprivate(set) var questions: [Question] = []
 
-        /// Other clients that wait for each question.
+        /// For each question, the other clients that wait for it.
         fileprivate(set) var others: [Set<ClientNetwork?>] = []
     }
 
@@ -36,7 +36,7 @@ package struct BatchQueue: Sendable {
         let number: UInt64
     }
 
-    /// Sequence number of a question, and the clients with the question in their queues.
+    /// Sequence number of a waiting question, and the clients with the question in their queues.
     private struct Place: Sendable {
         let number: UInt64
         var clients: Set<ClientNetwork?> = []
@@ -51,7 +51,7 @@ package struct BatchQueue: Sendable {
 
     private var waiting: [Question: Place] = [:]
 
-    /// Queues of the clients, oldest entry first.
+    /// Queues by families, parameters and client, each with the oldest entry first.
     ///
     /// An entry is obsolete unless `waiting` has the question with the same sequence number.
     private var lines: [Line: ArraySlice<Entry>] = [:]
@@ -75,8 +75,8 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
     /// Adds a question to the queue of `client`.
     ///
-    /// With ``ClientLimits/queuedEntries`` entries or more, a question that is already in another
-    /// queue is not added.
+    /// If all queues together have ``ClientLimits/queuedEntries`` entries, a question that is
+    /// already in another queue is not added.
     package mutating func add(_ question: Question, of client: ClientNetwork? = nil) {
         var place = waiting[question] ?? Place(number: next)
         guard place.clients.isEmpty || entries < ClientLimits.queuedEntries,
@@ -100,7 +100,9 @@ extension BatchQueue {
         tidy()
     }
 
-    /// Removes and returns the names of the next call, if one may start; `fit` limits its names.
+    /// Removes and returns the names of the next call; nil if none may start.
+    ///
+    /// `fit` returns true if the names fit into one call.
     package mutating func nextBatch(
         _ shares: CallShares,
         fit: ([Name]) -> Bool
@@ -113,7 +115,7 @@ extension BatchQueue {
             turns.removeAll { $0.client == line.client }
             turns += own
         }
-        // A second reference would copy the entries.
+        // A second reference to the entries would copy them.
         guard var queued = lines.removeValue(forKey: line) else { return nil }
         var batch = Batch(client: line.client)
         while let entry = queued.first {

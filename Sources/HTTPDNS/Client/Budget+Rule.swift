@@ -2,19 +2,18 @@
 
 extension Budget {
     package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// Requests are not sent; the fallback answers.
+        /// Requests are not sent; the fallback of the route answers.
         case fallback
 
         case warn
     }
 
-    /// Configured budget; a limit is at least 1, or nil for no limit.
+    /// Configured budget by UTC day and month; a limit is at least 1, or nil for no limit.
     package struct Rule: Sendable, Hashable {
         package var callsPerDay: UInt64?
 
         package var unitsPerDay: UInt64?
 
-        /// Limit per UTC calendar month.
         package var unitsPerMonth: UInt64?
 
         package var onExceeded: Excess

@@ -9,7 +9,7 @@ package import Net
 /// from a block that is added to the stored counts in advance. After a crash, the counts are
 /// therefore too high by at most one block, and never too low.
 ///
-/// If a vendor has several clients, each client has a limit (``FairShare``).
+/// If several DNS clients use a vendor, each has a limit (``FairShare``).
 @ServiceLoop
 package struct Budget {
     package struct Receipt: Sendable {
@@ -28,16 +28,16 @@ package struct Budget {
 
     private var day: Int64 = .min
 
-    /// Number of restarts; a charge of an earlier period is not refunded.
+    /// Number of resets of the reservation; a charge from before a reset is not refunded.
     private var period: UInt64 = 0
 
-    /// Unspent part of the stored counts.
+    /// Amount that the stored counts include but that no request has used yet.
     private var reserved = UsageAmount.none
 
     /// Stored counts at the latest access, including the reservation; nil if they are damaged.
     private var record: UsageRecord?
 
-    /// Time of the latest read-only access; such accesses are at least one second apart.
+    /// Unix time of the latest read-only access; such accesses are at least one second apart.
     private var checkedAt: Int64 = .min
 
     private var spentByClient = ClientUsage()
@@ -67,7 +67,7 @@ package struct Budget {
         self.cheapest = UsageAmount(calls: 1, units: cheapest)
     }
 
-    /// Takes over the reservation and today's use from the same account under earlier settings.
+    /// Takes over reservation and today's use from `old`, a budget of the same account.
     mutating func takeOver(from old: inout Budget) {
         store = old.store
         day = old.day
@@ -137,7 +137,7 @@ extension Budget {
         return !left(record).covers(cheapest.less(reserved))
     }
 
-    /// Returns the amounts that the limits leave; `UInt64.max` without a limit.
+    /// Returns the amounts that the limits leave; `UInt64.max` for no limit.
     private func left(_ record: UsageRecord) -> UsageAmount {
         func left(_ limit: UInt64?, _ used: UInt64) -> UInt64 {
             limit.map { $0 - min($0, used) } ?? .max
@@ -164,10 +164,9 @@ extension Budget {
 // MARK: - Events
 
 extension Budget {
-    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no client
-    /// limit.
+    /// Charges one request of at most `units` to `client`; the daemon itself (nil) has no limit.
     ///
-    /// - Returns: nil if the request must not be sent.
+    /// - Returns: receipt of the charge; nil if the request must not be sent.
     package mutating func spend(
         units: UInt64,
         by client: ClientNetwork? = nil,
@@ -192,8 +191,7 @@ extension Budget {
 
     /// Refunds the difference between the charge and the real cost of a request.
     ///
-    /// - Parameter actual: the real cost, or its upper bound; zero for a request that was not sent
-    ///   or that the vendor refused.
+    /// - Parameter actual: upper bound of the real cost; zero for an unsent or refused request.
     package mutating func settle(
         _ receipt: Receipt,
         actual: UsageAmount,
@@ -208,7 +206,6 @@ extension Budget {
         if !surplus.covers(reserved) { returnReservation(downTo: isReleased ? .none : block) }
     }
 
-    /// Counts a call that the budget or the limit per client prevented.
     package mutating func refused() {
         exceeded += 1
     }
@@ -237,7 +234,7 @@ extension Budget {
         return true
     }
 
-    /// Like ``tells(wallSeconds:)``, for a client at its limit.
+    /// Returns true once a day; called for a client at its limit, which the caller then logs.
     package mutating func tellsOfShare(wallSeconds: Int64) -> Bool {
         let today = UsageRecord.day(wallSeconds)
         guard toldOfShare != today else { return false }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Re-exported for files of this module without Net.
+// Re-exported for files of this module that do not import Net.
 @_exported public import Monotonic
 
 package enum ClientLimits {
@@ -11,19 +11,19 @@ package enum ClientLimits {
 
     static let refusalPause = Duration.seconds(300)
 
-    /// Minimum time between health probes, except after few consecutive failures.
+    /// Minimum time between the starts of two health probes (see ``TrialSchedule``).
     static let trialPause = Duration.seconds(1)
 
-    /// Clock difference in seconds that is ignored: `Date` has no fractions.
+    /// Clock difference in seconds that is ignored: the header `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
 
-    /// Largest clock correction over TLS in seconds, enough for a wrong time zone.
+    /// Largest clock correction in seconds over TLS, enough for a wrong time zone.
     static let longestSkew: Int64 = 86_400
 
-    /// Largest clock correction without TLS in seconds: `Date` can be forged.
+    /// Largest clock correction in seconds without TLS, where `Date` can be forged.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// Interval of requests that are signed without the correction.
+    /// Time between two requests that are signed with the uncorrected clock.
     static let skewRetest = Duration.seconds(600)
 
     static let queuedNames = 4_096
@@ -42,13 +42,13 @@ package enum ClientLimits {
     /// Calls and units to reserve in advance if the budget has no limit.
     static let usageBlock: UInt64 = 10
 
-    /// Clients per vendor with a count of daily use.
+    /// Maximum number of clients per vendor whose daily use is counted.
     static let countedClients = 1_024
 
-    /// Time after its latest look-up for which a client counts for the limits per client.
+    /// Time after its latest look-up for which a DNS client has a share of budget and calls.
     static let clientMemory = Duration.seconds(86_400)
 
-    /// Requests of ended calls in flight; further ones are cancelled.
+    /// Maximum number of requests in flight for ended calls; further requests are cancelled.
     static let lingeringTries = 64
 
     static let countedNames = 1_024

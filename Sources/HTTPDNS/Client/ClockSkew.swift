@@ -2,13 +2,13 @@
 
 /// Estimated difference between the vendor's clock and the local clock.
 ///
-/// After a refusal, the request is signed again with the time of the reply's `Date`. The offset is
+/// After a refusal, the request is signed again with the time in the reply's `Date`. The offset is
 /// stored only if the vendor then accepts the request. The offset is limited, because a request
-/// with a future time can be replayed until that time. At intervals one request has the local time;
-/// if the vendor accepts the request, the offset is dropped.
+/// with a future time can be replayed until that time. At intervals, one request is signed with the
+/// local time; if the vendor accepts it, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
     enum Repair: Sendable, Hashable {
-        /// Time is not the cause: no retry.
+        /// The clock is not the cause of the refusal: no retry.
         case none
 
         /// Retry with this offset in seconds.
@@ -18,10 +18,10 @@ struct ClockSkew: Sendable, Hashable {
         case refused(Int64)
     }
 
-    /// Seconds to add to the local time; nil for none.
+    /// Seconds to add to the local time; nil if the local clock is used.
     private(set) var offset: Int64?
 
-    /// Rejected offset; nil after an accepted request.
+    /// Offset that was too large; nil after an accepted request.
     private(set) var refusedOffset: Int64?
 
     private(set) var repairs: UInt64 = 0
@@ -32,7 +32,7 @@ struct ClockSkew: Sendable, Hashable {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// Returns the action after the refusal of a request with the offset `used`; all in seconds.
+    /// Returns the action after the refusal of a request with offset `used`; all in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -67,7 +67,7 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// Records a too large offset; returns true for the first since an accepted request.
+    /// Records an offset that is too large; returns true for the first since an accepted request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil

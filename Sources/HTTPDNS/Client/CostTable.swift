@@ -4,7 +4,7 @@ package import DNSWire
 /// The names with the most billable requests, in bounded memory.
 ///
 /// Algorithm "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new name
-/// replaces the one with the lowest count and inherits the count. A count is too high by at most
+/// replaces a name with the lowest count and inherits the count. A count is too high by at most
 /// `excess`. A table of n names contains every name with more than 1/n of all requests.
 package struct CostTable: Sendable {
     package struct Charge: Sendable, Hashable {
@@ -35,13 +35,13 @@ package struct CostTable: Sendable {
 
     private var places: [Name: Int] = [:]
 
-    /// Arrays with equal indexes and at most `limit` elements.
+    /// Charged names; the four arrays have equal indexes and at most `limit` elements.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
     private var units: [UInt64] = []
 
-    /// Known lowest count, and the latest index with this count.
+    /// Lowest count at the latest search; `hand` is the index that the search returned.
     private var lowest: UInt64 = 0
     private var hand = -1
 
@@ -72,7 +72,6 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Returns the index of a name with the lowest count.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {
@@ -99,7 +98,7 @@ package struct CostTable: Sendable {
 
     /// Returns the `count` most expensive names; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts in a full table are equal: each text is made once.
+        // Most counts in a full table are equal, so texts are compared: each is made once.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

@@ -15,18 +15,18 @@ extension EndpointPool {
     package enum Outcome: Sendable, Hashable {
         case answered
 
-        /// Another server answered first.
+        /// The server answered after another server.
         case answeredLate
 
-        /// The name is not the cause: connecting failed, or the attempt was a probe.
+        /// The server failed: connecting failed, or the attempt was a probe with a fixed name.
         case failed
 
-        /// A client's name may be the cause; a probe must confirm the failure.
+        /// No answer; the queried name may be the cause, so a probe must confirm the failure.
         case suspected
 
         case limited(retryAfter: Duration?)
 
-        /// The attempt was cancelled, or failed for a reason other than the server.
+        /// The attempt was cancelled, or failed for a reason that is not in the server.
         case unjudged
     }
 

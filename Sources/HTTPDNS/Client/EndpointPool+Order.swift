@@ -11,7 +11,7 @@ extension EndpointPool {
         case limited(until: Instant)
     }
 
-    /// Returns the servers for a call, from the current server on.
+    /// Returns the servers for a call in order of preference, the current server first.
     ///
     /// Address families alternate (RFC 8305 §4). Servers with several unanswered requests come
     /// last.
@@ -27,7 +27,7 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// Returns the servers for a probe; the primary server is first if its check is due.
+    /// Returns the servers for a health probe; the primary server is first if its check is due.
     func trialOrder(now: Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
@@ -37,7 +37,7 @@ extension EndpointPool {
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// Servers from the current one on, with alternating families.
+    /// Indexes of the servers, from the current one on, with alternating address families.
     var rotation: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6

@@ -3,27 +3,28 @@ package import Net
 
 /// Endpoint selection and failover for one vendor: a state machine.
 ///
-/// The module page has the rules. A suspicion counts only if a later health probe fails and the
-/// server sent no answer in between. Each change of the current server starts a new era; reports of
-/// earlier eras do not change the current server.
+/// The page of this module has the rules. A suspicion is a failure that the queried name may have
+/// caused; it counts only if a later health probe fails and the server sent no answer in between.
+/// Each change of the current server starts a new era. Attempts of earlier eras do not change the
+/// current server.
 package struct EndpointPool: Sendable, Hashable {
     struct Endpoint: Sendable, Hashable {
         let address: SocketAddress
 
         var failuresInRow = 0
 
-        /// Unconfirmed failures since the latest answer or failed probe.
+        /// Suspicions since the latest answer or failed probe.
         var suspicions = 0
 
-        /// Highest attempt number of all servers when this server last answered.
+        /// Number of the newest attempt at any server when this server last answered.
         var receivedThrough: UInt64 = 0
 
-        /// Number of the latest failed probe since the latest answer; else 0.
+        /// Attempt number of the latest failed probe since the latest answer; otherwise 0.
         var failedTrial: UInt64 = 0
 
         var breaker = Breaker()
 
-        /// Attempts without an answer when a hedged request started.
+        /// Numbers of the attempts without an answer when a hedged request started.
         var silent: Set<UInt64> = []
 
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
@@ -94,7 +95,7 @@ package struct EndpointPool: Sendable, Hashable {
 // MARK: - Attempts
 
 extension EndpointPool {
-    /// Starts an attempt; nil if the breaker is open or the server was removed.
+    /// Starts an attempt; returns nil if the breaker is open or the server was removed.
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
@@ -111,14 +112,14 @@ extension EndpointPool {
 
     /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// Otherwise an attempt without a reply would keep the breaker open.
+    /// Otherwise the breaker would wait for the reply, and stay open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Records the end of `attempt`; must be called exactly once.
+    /// Records the end of `attempt`, exactly once; returns the change of the current server.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
@@ -167,7 +168,7 @@ extension EndpointPool {
 
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Makes the primary server current, or postpones the next check.
+    /// Ends a check of the primary server: makes it current, or postpones the next check.
     ///
     /// A late answer postpones the check: calls to such a slow server would be hedged and billed
     /// twice.
@@ -213,7 +214,7 @@ extension EndpointPool {
         }
     }
 
-    /// Starts an era: clears all failures, and ignores later reports of earlier attempts.
+    /// Starts an era: clears all failures; later results of earlier attempts are ignored.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }

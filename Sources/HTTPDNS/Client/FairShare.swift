@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limit of a client's part of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
+/// Limit of a client's share of a resource: a dynamic threshold (Choudhury and Hahne, 1998).
 ///
 /// A client gets its first unit if any is free. It gets a further unit if it holds less than a
-/// multiple of the units that would then be free. Each client can thus hold the same fraction of
-/// the units that others do not hold.
+/// multiple of the units that would then be free. Each client can thus hold a fixed fraction of the
+/// units that other clients do not hold.
 struct FairShare {
     private let multiple: Int
 

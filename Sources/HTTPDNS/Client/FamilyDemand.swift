@@ -2,19 +2,19 @@
 internal import DNSWire
 
 package enum FamilyChoice: String, Sendable, Hashable, CaseIterable {
-    /// Both if that costs no more or if clients want both; else the wanted family.
+    /// Request both families if that costs no more or clients want both, otherwise the wanted one.
     case automatic = "auto"
 
     case both
 
-    /// IPv4; IPv6 only if a client wants it.
+    /// Request IPv4; request IPv6 only if a client wants it.
     case v4
 
-    /// IPv6; IPv4 only if a client wants it.
+    /// Request IPv6; request IPv4 only if a client wants it.
     case v6
 }
 
-/// Names for which clients lately wanted each address family, in bounded memory.
+/// Names for which DNS clients lately wanted each address family, in bounded memory.
 struct FamilyDemand: Sendable {
     private struct Demand: Sendable {
         var v4: Instant?
@@ -23,7 +23,7 @@ struct FamilyDemand: Sendable {
 
     private let limit: Int
 
-    /// Names since the latest rotation, and names before it; each has at most `limit` names.
+    /// Demand since the latest rotation, at most `limit` names; `older` has that before it.
     private var recent: [Name: Demand] = [:]
     private var older: [Name: Demand] = [:]
 

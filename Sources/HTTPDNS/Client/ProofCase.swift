@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Call of `httpdnsctl prove`, which compares a vendor's reply with the assumptions of the code.
+/// Call of `httpdnsctl prove`, which compares a vendor's reply with what the code expects.
 package struct ProofCase: Sendable {
     package enum Expectation: Sendable, Hashable {
         case addresses
@@ -12,7 +12,7 @@ package struct ProofCase: Sendable {
 
         case noAddress
 
-        /// A readable reply for this client address, if the vendor reports one.
+        /// A readable reply that names this client address, if the vendor reports a client address.
         case client(IPAddress)
 
         /// An error status or an error code of the vendor.
@@ -95,8 +95,8 @@ extension VendorClient {
 
     /// Sends the call to the current server, and charges it to the budget.
     ///
-    /// The result does not change the health of servers and account. If a client's look-up could
-    /// not be sent now, the proof fails without a request.
+    /// The result does not change the health of servers and account. If a look-up could not be sent
+    /// now, the proof fails without a request.
     package func prove(_ each: ProofCase) async -> ProofResult {
         if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
         let inquiry = AddressInquiry(
@@ -161,18 +161,16 @@ extension VendorClient {
         return (result, handle?.wasSent ?? true)
     }
 
-    /// Current server, with the default port if the call's scheme differs from that of the
-    /// settings.
+    /// Returns the current server, with the default port if the call has another scheme.
     private func server(of each: ProofCase) -> SocketAddress {
         let facts = each.vendor.facts
         guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
         return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
     }
 
-    /// Price rules for the options of the call.
+    /// Returns the price rules for the vendor options of the call.
     ///
-    /// A weight from the settings is only the lower limit: it applies to the options of the
-    /// settings.
+    /// The weight in the settings is for the options in the settings, so it is only a lower limit.
     private func price(of each: ProofCase) -> PriceModel {
         guard settings.price != nil else { return each.vendor.price }
         var model = price

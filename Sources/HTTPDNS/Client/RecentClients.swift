@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The two clients that used a vendor last.
+/// The two DNS clients that used a vendor last.
 ///
 /// Two are enough: for any client, at least one of them is a different client.
 ///
-/// A UDP query with a forged address makes the limit of ``FairShare`` apply to the other clients. A
-/// client that is in fact alone then keeps three quarters of budget and rate. Counting only proven
-/// addresses would be worse: most clients never prove their addresses, so one proven client could
-/// use up everything.
+/// A forged source address counts as a client. A client that is in fact alone then keeps three
+/// quarters of budget and rate (``FairShare``). Counting only proven addresses would be worse: most
+/// clients never prove their addresses, so one proven client could use up everything.
 struct RecentClients: Sendable {
     private var last: (client: ClientNetwork, at: Instant)?
     private var former: (client: ClientNetwork, at: Instant)?

@@ -5,7 +5,7 @@
 /// One probe is in flight at a time. The next one starts ``ClientLimits/trialPause`` after the last
 /// start, or immediately after fewer than `burst` consecutive failures.
 struct TrialSchedule: Sendable, Hashable {
-    /// Limit of consecutive failures, at least 1.
+    /// Number of consecutive failed probes after which the minimum pause applies, at least 1.
     let burst: Int
 
     private(set) var isUnderWay = false

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// Look-up of one caller.
+/// Look-up that waits for its result.
 @ServiceLoop
 final class PendingLookup {
     let question: BatchQueue.Question
@@ -12,7 +12,7 @@ final class PendingLookup {
 
     var wasMerged = false
 
-    /// Completion handler; nil once taken.
+    /// Completion handler; nil after ``end()``.
     private var completion: VendorClient.Completion?
 
     init(
@@ -27,14 +27,14 @@ final class PendingLookup {
         self.completion = completion
     }
 
-    /// Ends the look-up; returns its handler the first time.
+    /// Ends the look-up; returns the completion handler on the first call, later nil.
     func end() -> VendorClient.Completion? {
         defer { completion = nil }
         return completion
     }
 }
 
-/// Name with pending look-ups, queued or in a call.
+/// Name for which look-ups wait, queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
@@ -45,7 +45,7 @@ final class PendingName {
 
     var trace: Trace?
 
-    /// When the last look-up ends, the name is removed.
+    /// Look-ups that wait for the name; it is removed when the last one ends.
     var lookUps: [PendingLookup] = []
 
     /// Call that carries the name; nil while the name is queued.
@@ -66,7 +66,7 @@ final class PendingName {
     var lastDeadline: Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// Call to the vendor, until its last try has ended.
+/// Call to the vendor, until its last request has ended.
 @ServiceLoop
 final class VendorCall {
     struct RunningTry {
@@ -84,7 +84,7 @@ final class VendorCall {
 
     var names: [PendingName]
 
-    /// Client with the limits of the call; nil for the daemon itself.
+    /// DNS client whose limits apply to the call; nil for the daemon itself.
     let client: ClientNetwork?
 
     var course: AttemptPlan
@@ -101,7 +101,7 @@ final class VendorCall {
 
     var suspectAt: Instant?
 
-    /// Number of restarts; results of earlier rounds are ignored.
+    /// Number of restarts of the call; results from before a restart are ignored.
     var round = 0
 
     /// Time of the next hedged request, suspicion or deadline.
@@ -131,7 +131,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Creates a health probe for a suspicion about a name of `client`.
+    /// Creates the call of a health probe, caused by a query of `client`.
     init(
         trial number: UInt64,
         _ lookup: VendorQuery,

@@ -9,7 +9,7 @@ struct VendorCircuitBreaker: Sendable, Hashable {
     /// Timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Unconfirmed timeouts since the latest reply.
+    /// Timeouts since the latest reply that no health probe has confirmed.
     private var suspicions = 0
 
     private var tries = 0
@@ -38,7 +38,7 @@ extension VendorCircuitBreaker {
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Records a probe, started at `start`, without any reply.
+    /// Records that the health probe started at `start` received no reply.
     mutating func confirmed(since start: Instant) {
         guard !hasReceived(since: start) else { return }
         tries += suspicions

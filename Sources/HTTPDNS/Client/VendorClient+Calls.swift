@@ -128,7 +128,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends a call; its tries continue, because they show the health of servers.
+    /// Ends a call; its requests in flight continue, because they show the health of servers.
     func end(_ call: VendorCall) {
         guard remove(call) else { return }
         call.course.abandon()

@@ -7,10 +7,9 @@ internal import Net
 extension VendorClient {
     /// Charges a request before it is sent.
     ///
-    /// - Parameter other: price rules; nil for those of the settings.
-    /// - Returns: nil for a free request.
-    /// - Throws: `pace`, `budget`, or the same error of the client, if the request must not be
-    ///   sent.
+    /// - Parameter other: price rules to use instead of those of the settings.
+    /// - Returns: receipt of the charge; nil for a free request.
+    /// - Throws: `pace`, `budget`, `clientPace` or `clientBudget` if the request must not be sent.
     func pay(
         _ question: some VendorRequest,
         by other: PriceModel? = nil
@@ -50,7 +49,7 @@ extension VendorClient {
 
     /// Counts the cost of a finished request, and refunds the rest of its charge.
     ///
-    /// - Parameter other: price rules; nil for those of the settings.
+    /// - Parameter other: price rules to use instead of those of the settings.
     func settle(
         _ question: some VendorRequest,
         _ receipt: Budget.Receipt,
@@ -107,7 +106,8 @@ extension VendorClient {
 }
 
 extension PriceModel.Fate {
-    /// Ratio of the units that a name in constant use costs with ``ClientLimits/advisedTTL``.
+    /// Ratio (0…1) of the units of a name in constant use with a minimum TTL of
+    /// ``ClientLimits/advisedTTL`` to its units now.
     fileprivate var shareAtAdvisedTTL: Double {
         guard case .answered(let answers) = self else { return 1 }
         let sets = answers.flatMap { [$0.v4, $0.v6] }.compactMap(\.self)

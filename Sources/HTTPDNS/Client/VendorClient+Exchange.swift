@@ -9,16 +9,16 @@ protocol VendorRequest: Sendable {
 
     var server: SocketAddress { get }
 
-    /// Charges by name; empty for a free request.
+    /// Names to which the cost is charged; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Query of a look-up; nil for a free request.
+    /// Names and families that are requested; nil for a free request.
     var query: VendorQuery? { get }
 
-    /// Client with the limits; nil for the daemon itself.
+    /// DNS client whose limits apply; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// False for health probes and refreshes, which ignore the rate limit.
+    /// False for health probes and refreshes, which the rate limit does not refuse.
     var isPaced: Bool { get }
 
     func request(
@@ -85,7 +85,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 
     private var vendor: any Vendor
 
-    /// Clock offset in seconds; the flag is true after a correction.
+    /// Clock offset in seconds; `isRepaired` is true after a correction.
     private var offset: Int64
     private var isRepaired = false
 
@@ -213,7 +213,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
 }
 
 extension VendorClient {
-    /// Returns the clock offset, if time may be the cause of the refusal.
+    /// Returns a better clock offset if time may be the cause of the refusal, otherwise nil.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: VendorRequestResult<Value>,
@@ -256,7 +256,7 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            // The vendor may bill a second sending too, so it needs its own charge.
+            // The vendor may bill a repeated request too, so each one needs its own charge.
             request.isSentOnce = question.query != nil
             return (request, try pay(question))
         }

@@ -11,8 +11,8 @@ extension VendorClient {
     ///
     /// - Parameters:
     ///   - route: route to which a new call is charged.
-    ///   - choice: the setting `families` of the route; nil for the setting of the vendor.
-    ///   - parameters: parameters of the route; nil for those of the vendor's settings.
+    ///   - choice: setting `families` of the route; nil for that of the vendor.
+    ///   - parameters: parameters of the route; nil for those of the vendor.
     package func lookUp(
         _ name: Name,
         _ families: Families,
@@ -121,7 +121,7 @@ extension VendorClient {
         flushSoon()
     }
 
-    /// Returns the reason that forbids a client's call now, and counts the refusal.
+    /// Counts and returns the error that forbids a call of `client` now; nil if it may start.
     func refusal(_ now: Instant, of client: ClientNetwork?) -> VendorError? {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
@@ -133,9 +133,9 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns the error of a client at its limit of the budget.
+    /// Returns `clientBudget` if `client` has used its limit of the budget, otherwise nil.
     ///
-    /// A single client and the daemon itself (nil) have no client limit.
+    /// The limit does not apply to a client that is alone, or to the daemon itself (nil).
     func spentBudget(of client: ClientNetwork?, _ now: Instant) -> VendorError? {
         guard let client, clients.hasOthers(than: client, now: now) else { return nil }
         let wallSeconds = clocks.wallSeconds()
@@ -152,7 +152,7 @@ extension VendorClient {
         return pace.forbids(client, now: now) ? .clientPace : nil
     }
 
-    /// Returns the reason that forbids calls and probes of all clients now.
+    /// Returns the error that forbids calls and probes of all clients now; nil if there is none.
     func obstacle(_ now: Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -199,9 +199,9 @@ extension VendorClient {
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
-    /// Fails the names of a refused call.
+    /// Fails the look-ups of a refused call.
     ///
-    /// If only this client is refused, names of other clients return to their queues.
+    /// If only this client is refused, a name that other clients wait for returns to their queues.
     private func refuse(_ batch: BatchQueue.Batch, _ reason: VendorError) {
         var refused: [PendingName] = []
         for (question, others) in zip(batch.questions, batch.others) {
@@ -223,7 +223,7 @@ extension VendorClient {
         }
         let queued = pending.values.lazy.filter { $0.call == nil }
         let next = queued.compactMap(\.firstDeadline).min()
-        // A search covers the whole queue, so deadlines share searches.
+        // Each search covers the whole queue, so near deadlines share a search.
         queueAlarm.set(next.map { max($0, now + ClientLimits.queueGrain) })
     }
 }

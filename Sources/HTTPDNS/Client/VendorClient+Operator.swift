@@ -11,7 +11,7 @@ extension VendorClient {
         armRefresh()
     }
 
-    /// Stops the refresh: this client no longer wakes the loop.
+    /// Stops the refresh of server addresses, so that this client no longer wakes the loop.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -24,7 +24,7 @@ extension VendorClient {
         gate.isPausedByOperator = true
     }
 
-    /// Permits calls again, even after a refusal of the account or a 429.
+    /// Permits calls again after a pause, a refusal of the account or a 429.
     package func resume() {
         gate.resume()
         pool.resume()

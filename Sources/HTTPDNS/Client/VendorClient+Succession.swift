@@ -4,11 +4,11 @@ internal import Net
 // MARK: - Other settings
 
 extension VendorClient {
-    /// Takes over from the vendor's client under earlier settings.
+    /// Takes over the state of `old`, the client of this vendor under earlier settings.
     ///
-    /// Pause, counters and costs continue. Budget, rate and clock offset continue for the same
-    /// account, and the client address for the same client subnet. The health of servers does not
-    /// continue. Calls of the old client end there and are counted here.
+    /// Pause, counters and costs are kept. Budget, rate and clock offset are kept for the same
+    /// account, and the client address for the same client subnet. The health of servers is not
+    /// kept. Calls in flight end in `old` and are counted here.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old

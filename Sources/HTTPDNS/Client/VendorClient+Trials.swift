@@ -5,7 +5,7 @@ internal import Net
 // MARK: - The daemon's own question
 
 extension VendorClient {
-    /// True if clients with another source should skip the vendor.
+    /// True if queries with another source of answers should skip the vendor.
     package var isSilent: Bool { silence.isSilent }
 
     package var isTrialDue: Bool {
@@ -16,9 +16,9 @@ extension VendorClient {
     /// Starts a health probe if one is due and permitted.
     ///
     /// The probe queries the current server first, or the primary server if its check is due, then
-    /// the others. Each try uses a new connection: a broken connection is not a broken server. The
-    /// rate limit counts probes but does not refuse them; otherwise a flood of names could prevent
-    /// them. The probe is charged to `client`; nil is the daemon itself.
+    /// the others. It uses new connections: a broken connection is not a broken server. The rate
+    /// limit counts probes but does not refuse them; otherwise a flood of names could prevent them.
+    /// The probe is charged to `client`; nil is the daemon itself.
     package func beginTrial(of client: ClientNetwork? = nil) {
         let now = clocks.now()
         guard isTrialDue, spentBudget(of: client, now) == nil else { return }
@@ -65,7 +65,7 @@ extension VendorClient {
         if !silence.hasReceived(since: call.start) { beginTrial(of: call.client) }
     }
 
-    /// Records an answered probe, or a failed one if an earlier server failed.
+    /// Records that a probe was answered; the probe counts as failed if an earlier server failed.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
@@ -96,7 +96,7 @@ extension VendorClient {
 extension VendorError {
     var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
-    /// True if connecting failed; the queried name cannot cause that.
+    /// True if connecting failed, which the queried name cannot cause.
     var isOfConnection: Bool {
         switch self {
         case .transport(.connect), .transport(.tls): true

@@ -84,7 +84,7 @@ extension VendorClient {
         let move = call.course.failed(number, error.fault, now: now)
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
-        // A server closes connections at its own limits; `freshRetries` counts these.
+        // Servers close idle connections; that is no failure.
         let isClosing = if case .transport(.cutOff) = error { isRetried } else { false }
         if !isClosing { noteFailure(of: server, error, now) }
         let isOfAccount = error.verdict == .accountRefused
@@ -179,8 +179,8 @@ extension VendorError {
     /// Returns the result of the attempt for the health of its server.
     ///
     /// A timeout does not count if the server had less than a fair time, or if a retry follows. A
-    /// failure for a client's name is only a suspicion. A 429 may concern the name, so it counts
-    /// only for a probe.
+    /// failure for a queried name must be confirmed by a probe. A 429 may concern the name, so it
+    /// counts only for a probe.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -190,7 +190,7 @@ extension VendorError {
         case .limited(let retryAfter): isTrial ? .limited(retryAfter: retryAfter) : .unjudged
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
         case .transport(.cutOff) where isRetried: .unjudged
-        // The server works: it rejects only the name.
+        // The server works: it rejects only the fixed name of the probe.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// Client of one vendor: connects the state machines of this folder to the service loop.
+/// HTTP client of one vendor: connects the state machines of this folder to the service loop.
 ///
 /// A look-up waits for a name, a name waits for a call, and a call sends requests (tries) to
 /// servers until one server answers.
@@ -46,15 +46,14 @@ package final class VendorClient {
     /// Client address in the latest reply to a request with the client subnet of the settings.
     var clientAddress: IPAddress?
 
-    /// Counters of the servers in `pool`, and of removed servers with tries in flight.
+    /// Counters of the servers in `pool`, and of removed servers with requests in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Event handler of the owner, which logs the events.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
     var counters = VendorStatistics()
 
-    /// Client under earlier settings, until its calls have ended.
+    /// Client of this vendor under earlier settings, until its calls have ended.
     var predecessor: VendorClient?
 
     var pending: [BatchQueue.Question: PendingName] = [:]
@@ -68,7 +67,7 @@ package final class VendorClient {
 
     var callsBegun: UInt64 = 0
 
-    /// Timer of all calls: nearly every call ends before its wake-up.
+    /// One timer for all calls, because nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
     var lingering: Set<VendorCall> = []
@@ -139,7 +138,7 @@ package final class VendorClient {
 // MARK: - Families
 
 extension VendorClient {
-    /// Returns the families to request for a client that wants `wanted`.
+    /// Returns the families to request for a query that wants `wanted`.
     ///
     /// - Parameter choice: the setting of the route; nil for the setting of the vendor.
     func families(
@@ -167,10 +166,9 @@ extension VendorClient {
 
     package var maximumProbeUnits: UInt64 { price.maximum(probe).reduce(0, +) }
 
-    /// Fraction (0…1) of the recent names for which clients wanted both families.
     package var shareOfNamesWithBothFamilies: Double { demand.shareOfBoth }
 
-    /// Returns true if a refresh of the family serves clients or costs nothing.
+    /// Returns true if a refresh of the family serves DNS clients or costs nothing.
     package func isWorthRefreshing(_ name: Name, _ family: Families, _ choice: FamilyChoice?)
         -> Bool
     {
@@ -198,7 +196,7 @@ extension VendorClient {
 
         package var budget: Budget.Rule?
 
-        /// Price rules from the settings; nil for those of the vendor's page.
+        /// Price rules from the settings; nil for those of the vendor's price page.
         package var price: PriceModel?
 
         package var families = FamilyChoice.automatic
@@ -206,7 +204,6 @@ extension VendorClient {
         /// Limit of calls per second, at least 1; nil means no limit.
         package var callsPerSecond: Int?
 
-        /// Address that the vendor uses instead of the source address.
         package var clientSubnet: IPAddress?
 
         /// File of PEM certificates that replaces the system's trust store.
@@ -229,7 +226,7 @@ extension VendorClient {
     }
 
     package struct AddressSource: Sendable, Hashable {
-        /// Start-up servers, at least one.
+        /// Servers that are queried for the addresses of further servers, at least one.
         package var servers: [SocketAddress]
 
         /// Maximum validity of a reply.
@@ -244,7 +241,7 @@ extension VendorClient {
     package enum Notice: Sendable, Hashable {
         case servers([SocketAddress])
 
-        /// The refresh failed; the known servers stay in use.
+        /// The refresh of server addresses failed; the known servers stay in use.
         case noServers(VendorError)
 
         case failed(SocketAddress, VendorError, next: SocketAddress?)
@@ -257,7 +254,7 @@ extension VendorClient {
         /// The budget is exhausted; sent once a day.
         case budgetSpent(Budget.Rule)
 
-        /// A client reached its limit; sent once a day.
+        /// A DNS client reached its limit of the budget; sent once a day.
         case shareSpent(Budget.Rule)
     }
 }

@@ -12,17 +12,17 @@ package struct VendorReply: Sendable, Hashable {
 
     package var connectionReused: Bool
 
-    /// True if the look-up joined an earlier one.
+    /// True if the look-up joined another look-up in flight.
     package var wasMerged = false
 
     package var failedTries: [FailedTry]
 }
 
 package struct VendorFailure: Error, Hashable {
-    /// Error of the last try, or a local error.
+    /// Error of the last request, or a local error.
     package var reason: VendorError
 
-    /// Failed tries; empty if the look-up failed before the first one.
+    /// Failed requests; empty if the look-up failed before the first request.
     package var tries: [FailedTry]
 }
 

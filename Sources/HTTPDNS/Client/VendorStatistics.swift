@@ -3,10 +3,9 @@ package import DNSWire
 package import Net
 
 package struct VendorStatistics: Sendable, Hashable {
-    /// True if TLS or the API detects forged replies.
     package var isProtected = true
 
-    /// Look-ups; each is also counted in `successes`, `empty`, `failures` or `cancelled`.
+    /// Number of look-ups; each is also counted in `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
     package var successes: UInt64 = 0
@@ -48,7 +47,7 @@ package struct VendorStatistics: Sendable, Hashable {
 
     package var hedges: UInt64 = 0
 
-    /// Retries after a reused connection timed out or ended.
+    /// Retries on a new connection, after a reused connection timed out or ended.
     package var freshRetries: UInt64 = 0
 
     package var reissued: UInt64 = 0
@@ -62,10 +61,10 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Names that joined the call of another name.
     package var batched: UInt64 = 0
 
-    /// Applied correction: time by which the vendor's clock is ahead.
+    /// Clock correction in use: time by which the vendor's clock is ahead.
     package var clockSkew: Duration?
 
-    /// Rejected correction, above the limit; nil after an accepted request.
+    /// Clock correction that exceeds the limit; nil after an accepted request.
     package var refusedClockSkew: Duration?
 
     package var skewRepairs: UInt64 = 0
@@ -112,7 +111,7 @@ package struct VendorStatistics: Sendable, Hashable {
         /// Paused by the operator; this state is not degraded.
         case paused
 
-        /// Refused account; a probe may start at `until`.
+        /// The vendor refused the account; a probe may start at `until`.
         case refused(VendorError, until: Instant)
 
         /// All servers returned 429 and are not queried before `until`.

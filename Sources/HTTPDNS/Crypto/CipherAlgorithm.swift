@@ -17,17 +17,17 @@ final class CipherAlgorithm: @unchecked Sendable {
 
     let keyOctets: Int
 
-    /// Length of the initialisation vector; 0 means none.
+    /// Octets of the initialisation vector; 0 means none.
     let vectorOctets: Int
 
     let blockOctets: Int
 
-    /// Fetches a cipher; `modules` replaces OpenSSL's directory of provider modules.
+    /// Fetches the cipher `name`; `modules` replaces OpenSSL's directory of provider modules.
     init(_ name: String, from providerNames: [String], modules: String? = nil)
         throws(CipherError)
     {
         ERR_set_mark()
-        // TLS of libcurl on this thread must not find errors in the queue.
+        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
         defer { ERR_pop_to_mark() }
 
         // SAFETY: the context and its providers are freed on each exit of init, otherwise in
@@ -96,7 +96,8 @@ extension CipherAlgorithm {
 
     /// Encrypts or decrypts all of `input`.
     ///
-    /// - Parameter tag: written or checked; empty for ciphers that do not authenticate.
+    /// - Parameter tag: authentication tag, which encryption writes and decryption checks; empty
+    ///   for ciphers that do not authenticate.
     func run(
         _ direction: Direction,
         key: Secret,

@@ -26,12 +26,12 @@ enum Digest {
         return Hexadecimal.encode(try md5(text))
     }
 
-    /// SHA-256 digest (FIPS 180-4).
+    /// Returns the SHA-256 digest (FIPS 180-4).
     static func sha256(_ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try digest("SHA256", text)
     }
 
-    /// HMAC-SHA256 (RFC 2104).
+    /// Returns the HMAC-SHA256 (RFC 2104).
     static func hmacSHA256(key: Secret, _ text: [UInt8]) throws(CipherError) -> [UInt8] {
         try hmac("SHA256", octets: 32, key: key, text)
     }
@@ -48,7 +48,7 @@ enum Digest {
         _ text: [UInt8]
     ) throws(CipherError) -> [UInt8] {
         ERR_set_mark()
-        // TLS of libcurl on this thread must not find errors in the queue.
+        // libcurl's TLS must not find these errors in OpenSSL's queue of this thread.
         defer { ERR_pop_to_mark() }
 
         var code = [UInt8](repeating: 0, count: count)

@@ -9,7 +9,7 @@ package final class Secret: @unchecked Sendable {
     /// Memory of the secret, which is never copied or moved.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Copies `octets`, which the caller must wipe.
+    /// Creates a secret from a copy of `octets`; the caller must wipe `octets`.
     package init(_ octets: [UInt8]) {
         // SAFETY: the buffer has exactly the size of the octets copied into it.
         count = octets.count
@@ -34,7 +34,7 @@ package final class Secret: @unchecked Sendable {
 
     package let count: Int
 
-    /// Calls `body` with the octets; the pointer must not outlive the call.
+    /// Calls `body` with the octets; `body` must not let the pointer escape.
     package func withOctets<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

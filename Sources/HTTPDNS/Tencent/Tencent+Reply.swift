@@ -2,7 +2,7 @@
 package import Net
 
 extension Tencent {
-    /// Decrypts the body if necessary, and parses it; an empty body means "no record".
+    /// Returns the answers in the body, decrypted if necessary; an empty body means "no record".
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply

@@ -3,13 +3,13 @@ package import DNSWire
 
 /// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
-/// Sources: the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
-/// its SDKs. Where these disagree, both variants are accepted.
+/// Sources: Tencent Cloud documents 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption),
+/// and the SDKs. Where these disagree, both variants are accepted.
 package struct Tencent: Vendor {
     enum Access: Sendable {
         case token(Secret, id: Int?)
 
-        /// Plain HTTP; the account's key encrypts name and reply.
+        /// Plain HTTP with names and replies encrypted by the account's key.
         case sealed(any Cipher, algorithm: Channel, id: Int)
     }
 
@@ -19,7 +19,7 @@ package struct Tencent: Vendor {
 
     let clientSubnetForm: ClientSubnetForm
 
-    /// True if names carry an expiry time, for accounts with anti-theft protection.
+    /// True to send an expiry time after the names, for accounts with anti-theft protection.
     private(set) var expires: Bool
 
     package var facts: VendorFacts {
@@ -35,7 +35,7 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// Toggles the expiry after a 401: the pages do not say which accounts need one.
+    /// Returns the codec with `expires` inverted after a 401: no document says which is right.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -60,7 +60,7 @@ extension Tencent {
     package enum Region: String, Sendable, Hashable, CaseIterable {
         case cn
 
-        /// International edition (page 1130/44468).
+        /// International edition (Tencent Cloud International document 1130/44468).
         case international
 
         package var channels: [Channel] {
@@ -70,7 +70,7 @@ extension Tencent {
             }
         }
 
-        /// Documented servers of a channel, primary first.
+        /// Returns the documented servers of a channel, primary first.
         package func servers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
@@ -80,7 +80,7 @@ extension Tencent {
             }
         }
 
-        /// Servers of a channel for `/conf`; only the SDKs name them.
+        /// Returns the servers that answer `/conf` for a channel; only the SDKs name them.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -90,17 +90,17 @@ extension Tencent {
         }
     }
 
-    /// Values of the setting `client-subnet-form:`; pages and SDKs disagree.
+    /// Values of the setting `client-subnet-form:`, on which documents and SDKs disagree.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain
     }
 
-    /// Creates the API with the channel `https`.
+    /// Creates the codec of the channel `https`.
     ///
     /// - Parameters:
-    ///   - id: optional, but the SDKs send it.
-    ///   - tlsName: nil for the server's IP address.
+    ///   - id: account number; optional, but the SDKs send it.
+    ///   - tlsName: name in the certificate; nil for the server's IP address.
     ///   - expires: the setting `auth-expiry`.
     package init(
         token: Secret,
@@ -120,9 +120,7 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Creates the API with the channel `aes` (key of 16 octets) or `des` (8 octets).
-    ///
-    /// - Parameter expires: the setting `auth-expiry`.
+    /// Creates the codec of the channel `aes` (key of 16 octets) or `des` (8 octets).
     package init(
         key: Secret,
         id: Int,
@@ -147,14 +145,14 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Accepts all positive 32-bit numbers: the pages disagree on the range.
+    /// Checks that `id` is a positive 32-bit number: the documents disagree on the range.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
 }
 
 package enum TencentSetupError: Error, Hashable {
-    /// The number is not in 1…2³¹-1.
+    /// The account number is not in 1…2³¹-1.
     case id
 
     case token

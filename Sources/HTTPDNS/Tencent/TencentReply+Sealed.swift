@@ -11,7 +11,7 @@ import DNSWire
 /// Two attacks remain: combining known blocks gives a name the addresses of another name, and a
 /// very short name can get any address.
 extension TencentReply {
-    /// Checks all octets; an empty body is valid.
+    /// Checks all octets of a decrypted body; an empty body is valid.
     static func checkSealed(_ body: ArraySlice<UInt8>) throws(VendorError) {
         let text = body.trimmingTrailingSpace()
         guard !text.isEmpty else { return }

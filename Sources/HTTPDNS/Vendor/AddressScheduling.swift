@@ -3,14 +3,14 @@ import DNSWire
 package import Net
 
 package protocol AddressScheduling: Sendable {
-    /// Returns the request to a start-up or scheduled server; `wallSeconds` counts from 1970.
+    /// Returns the request for server addresses; `wallSeconds` is the Unix time.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses a reply; throws if it has no address.
+    /// Returns the servers in the reply of `server`; throws if it has no address.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -31,8 +31,6 @@ package struct ServiceAddresses: Sendable, Hashable {
 
 extension SocketAddress {
     /// Creates a server address; nil for port 0 or another address scope than that of `scheduler`.
-    ///
-    /// A service in the Internet cannot direct requests into the local network.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

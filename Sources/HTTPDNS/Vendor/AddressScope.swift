@@ -5,15 +5,15 @@ import DNSWire
 enum AddressScope: Sendable, Hashable {
     case loopback
 
-    /// Site or access provider: RFC 1918, RFC 6598, RFC 4193.
+    /// Network of a site or an access provider (RFC 1918, RFC 6598, RFC 4193).
     case site
 
-    /// Documentation: RFC 5737, 2001:db8::/32.
+    /// Addresses for documentation (RFC 5737, 2001:db8::/32).
     case documentation
 
     case global
 
-    /// Returns nil if no server can have the address, or for other special-purpose ranges.
+    /// Creates the scope of an address; nil for other special-purpose addresses.
     init?(_ address: IPAddress) {
         guard !address.isUnspecified, !address.isMulticast, !address.isLinkLocal,
             !address.isReserved

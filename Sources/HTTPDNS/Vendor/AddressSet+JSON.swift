@@ -2,7 +2,7 @@
 import DNSWire
 
 extension AddressSet {
-    /// Parses addresses and TTL of one family; nil if all items or the TTL are invalid.
+    /// Creates the addresses of one family; nil if the TTL or all items are invalid.
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
@@ -14,7 +14,7 @@ extension AddressSet {
         dropped += items.count - found.count
     }
 
-    /// Appends usable addresses without duplicates (RFC 2181 §5), within the limit.
+    /// Appends the usable addresses in `found`, up to the limit, without duplicates (RFC 2181 §5).
     mutating func keep(_ found: [IPAddress]) {
         var known = Set(addresses)
         for address in found where known.insert(address).inserted {
@@ -34,7 +34,7 @@ extension AddressSet {
     }
 
     static func address(_ text: String, of family: Families) -> IPAddress? {
-        // The longest literal (RFC 4291 §2.2).
+        // The longest address literal has 45 characters (RFC 4291 §2.2).
         guard text.utf8.count <= 45, let address = IPAddress(text) else { return nil }
         switch address {
         case .v4: return family.includesV4 ? address : nil
@@ -50,7 +50,7 @@ extension JSONValue {
 }
 
 extension VendorQuery {
-    /// Returns the index of `name`, or throws `wrongName`; nil is text that is no name.
+    /// Returns the index of `name`; throws `wrongName` if `name` was not requested or is nil.
     func index(of name: Name?) throws(VendorError) -> Int {
         guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index
@@ -75,7 +75,7 @@ extension VendorQuery {
         return text
     }
 
-    /// Returns one answer for each name; throws if no record is readable.
+    /// Returns one answer for each name, by default empty; throws if no answer is readable.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

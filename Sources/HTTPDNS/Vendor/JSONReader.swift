@@ -11,7 +11,7 @@ struct JSONReader {
 
     private var nodes: [JSONDocument.Node] = []
 
-    /// Decoded strings with escapes; they follow `text` in the document.
+    /// Decoded octets of the strings that have escapes; the document stores them after `text`.
     private var decoded: [UInt8] = []
 
     private var keys: Set<Key> = []
@@ -91,9 +91,9 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Records the latest string as key of member `count`; false for a duplicate key.
+    /// Records the latest string as key of member `count`; returns false for a duplicate key.
     ///
-    /// For small objects, comparing costs less than hashing.
+    /// Comparing the keys of a small object costs less than hashing them.
     private mutating func insertKey(of object: Int, _ count: Int) -> Bool {
         let latest = nodes.count - 1
         guard count > Self.comparedKeys else {
@@ -231,7 +231,7 @@ extension JSONReader {
         }
     }
 
-    /// Parses the digits after `\u`, or a surrogate pair.
+    /// Returns the character after `\u`, which may be written as a surrogate pair.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)

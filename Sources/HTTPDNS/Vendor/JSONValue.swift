@@ -3,7 +3,7 @@ import DNSWire
 
 /// JSON text (RFC 8259) and the positions of its values.
 ///
-/// Numbers are decoded on access: most of a reply is not accessed.
+/// Numbers are decoded on access, because most values of a reply are never read.
 final class JSONDocument: Sendable {
     struct Node: Sendable {
         enum Kind: Sendable {
@@ -12,7 +12,7 @@ final class JSONDocument: Sendable {
 
             case integer
 
-            /// No known reply has a fraction or an exponent.
+            /// Number with a fraction or an exponent, which no known reply has.
             case otherNumber
             case string
             case array
@@ -21,12 +21,12 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Octets of the value; for a string, the decoded octets without quotation marks.
+        /// Range of the value in `text`; for a string, of its decoded octets without quotes.
         var range: Range<Int>
 
         /// Index of the first node after the value and its contents.
         ///
-        /// The contents follow the node of the value; a member is a key and a value.
+        /// The contents follow the node of the value; a member has two nodes, key and value.
         var end: Int
     }
 
@@ -144,7 +144,6 @@ extension JSONValue {
         return text
     }
 
-    /// Returns the elements of a member; empty if the member is missing.
     func optionalElements(_ key: String) throws(VendorError) -> [JSONValue] {
         guard let value = self[key] else { return [] }
         guard let elements = value.elements else { throw .unreadable(.member(key)) }

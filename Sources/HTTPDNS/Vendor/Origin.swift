@@ -3,10 +3,10 @@ import DNSWire
 import Net
 
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP; without a name, the URL has the server's IP address.
+    /// Plain HTTP to `name`; nil for the server's IP address.
     case http(name: String? = nil)
 
-    /// TLS with a certificate for `name`; nil for the server's IP address.
+    /// HTTPS with a certificate for `name`; nil for the server's IP address.
     case https(name: String?)
 
     var name: String? {
@@ -24,7 +24,7 @@ enum Origin: Sendable, Hashable {
         }
     }
 
-    /// Returns the URL up to its path, without the interface of a link-local server.
+    /// Returns scheme, host and port of the URL; a link-local address loses its zone.
     func url(at server: SocketAddress) -> String {
         var url: String
         switch self {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Vendor parameters of a route; each replaces the parameter of the vendor's settings.
+/// Parameters that a route sends to a vendor instead of those in the vendor's settings.
 ///
 /// Queries with different parameters do not share a call. The parameters are part of the key of
 /// each pending name, so this type is a class with a stored hash value.
 package final class RouteParameters: Sendable {
     package let clientSubnet: IPAddress?
 
-    /// Parameters of Alibaba with their full names `sdns-…`, sorted; nil for those of the settings.
+    /// Alibaba's custom parameters with full names `sdns-…`, sorted; nil for those of the settings.
     let sdns: [Alibaba.Parameter]?
 
     private let hash: Int
 
-    /// Creates parameters; nil if there are none.
+    /// Creates parameters; nil if both arguments are nil.
     ///
     /// - Parameter sdns: names without `sdns-`.
     /// - Precondition: `Alibaba.init` accepts the parameters `sdns`.
@@ -32,7 +32,7 @@ package final class RouteParameters: Sendable {
         hash = hasher.finalize()
     }
 
-    /// Unique text of the parameters, equal in all processes.
+    /// Text that identifies the parameters, and is equal in all processes.
     package var text: String {
         let subnet = clientSubnet.map { "\($0)" } ?? ""
         let custom = sdns.map { $0.map { "\($0.name)=\($0.value)" }.joined(separator: ",") }

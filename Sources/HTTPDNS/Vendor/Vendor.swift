@@ -2,14 +2,14 @@
 package import DNSWire
 package import Net
 
-/// Vendor API: a pure codec and properties of the API.
+/// Codec and properties of a vendor's API, without side effects.
 package protocol Vendor: Sendable {
     var facts: VendorFacts { get }
 
-    /// Returns the HTTP request for one to `facts.maximumNames` names.
+    /// Returns the HTTP request for `lookup`, which has at most `facts.maximumNames` names.
     ///
-    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the
-    /// vendor's time since 1970.
+    /// For `.both`, a vendor that does not pair families requests IPv4. `wallSeconds` is the Unix
+    /// time by the vendor's clock.
     func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -17,21 +17,20 @@ package protocol Vendor: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Parses the reply into one answer for each name, in order; a missing name has an empty
-    /// answer.
+    /// Returns one answer for each name of `lookup`, in order; empty for a name that `reply` lacks.
     ///
     /// An empty answer without `denial` may mean NXDOMAIN, NODATA, or an unregistered name.
     func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// Name for health probes; clients cannot choose it, and an empty answer counts as success.
+    /// Name that health probes look up; DNS clients cannot choose it, and it may have no addresses.
     var trialName: Name { get }
 
-    /// Returns the account with another documented form of the API that may fix `error`.
+    /// Returns the codec for another documented form of the request that may fix `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
     var price: PriceModel { get }
 
-    /// Codec of the scheduling service, if the vendor has one.
+    /// Codec of the scheduling service; nil if the vendor has none.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -52,7 +51,7 @@ extension Name {
         return name
     }
 
-    /// Name that always exists (RFC 6761 §6.5).
+    /// Name that always exists, for health probes (RFC 6761 §6.5).
     static let exampleTrial: Name = {
         guard let name = try? Name("example.com") else { preconditionFailure("invalid probe name") }
         return name
@@ -75,7 +74,6 @@ package struct VendorFacts: Sendable, Hashable {
     /// True if TLS or the API detects a forged reply.
     package var isProtected: Bool
 
-    /// Maximum octets of all names in one call, with commas.
     package var maximumNameOctets: Int
 
     package init(

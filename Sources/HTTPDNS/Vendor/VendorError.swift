@@ -4,19 +4,19 @@ package import Net
 
 /// Reason for a missing or unusable answer; never contains URLs, keys or tokens.
 package enum VendorError: Error, Hashable {
-    /// Status 401 or 403, or an equivalent code.
+    /// HTTP status 401 or 403, or an equivalent code of the vendor.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// Expired or too late signature; `vendorSeconds` is the vendor's time since 1970.
+    /// The signature has a wrong time; `vendorSeconds` is the Unix time by the vendor's clock.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// Every server would reject this request.
+    /// The vendor rejected the request, as every server of the vendor would.
     case refused(status: Int, code: VendorCode)
 
-    /// Status 429; `Retry-After` in seconds.
+    /// HTTP status 429; `retryAfter` is the header `Retry-After`.
     case limited(retryAfter: Duration?)
 
-    /// Another status, or a code for a failure of this server.
+    /// Another HTTP status, or a vendor code for a failure of this server.
     case serverStatus(Int, code: VendorCode? = nil)
 
     case responseCode(RCode)
@@ -34,7 +34,7 @@ package enum VendorError: Error, Hashable {
 
     case cipher(CipherError)
 
-    /// The deadline passed before the first try.
+    /// The deadline passed before the first request.
     case outOfTime
 
     case paused
@@ -43,10 +43,10 @@ package enum VendorError: Error, Hashable {
 
     case pace
 
-    /// The client reached its limit of the budget.
+    /// The DNS client reached its share of the budget.
     case clientBudget
 
-    /// The client reached its limit of calls in this second.
+    /// The DNS client reached its share of `calls-per-second`.
     case clientPace
 
     case busy
@@ -62,7 +62,7 @@ package enum UnreadableReply: Error, Hashable {
     /// An encrypted reply lacks a requested part.
     case incomplete
 
-    /// The text is not JSON, or has a duplicate key, too many values, or too deep nesting.
+    /// The text is not JSON, has a duplicate key or too many values, or is nested too deeply.
     case notJSON(at: Int)
 
     case member(String)
@@ -78,7 +78,7 @@ extension VendorError {
         /// Every server will refuse the account.
         case accountRefused
 
-        /// The error is local, or the request was rejected.
+        /// The error is local, or the request itself was rejected.
         case notTheServer
     }
 
@@ -98,7 +98,7 @@ extension VendorError {
 
     /// True if a retry with a corrected clock may help.
     ///
-    /// A 401 or 403 may be about time, unless its code is about the account.
+    /// A 401 or 403 may mean a wrong time, unless its vendor code refuses the account.
     package var mayBeClockSkew: Bool {
         switch self {
         case .wrongTime: true
@@ -107,7 +107,7 @@ extension VendorError {
         }
     }
 
-    /// True if this server no longer serves the account; the client then refreshes the addresses.
+    /// True if this server no longer serves the account, so that the addresses must be refreshed.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }

@@ -2,12 +2,12 @@
 package import DNSWire
 
 package struct VendorQuery: Sendable, Hashable {
-    /// Distinct names.
+    /// Names to look up, without duplicates.
     package var names: [Name]
 
     package var families: Families
 
-    /// Client address that the vendor uses instead of the source address.
+    /// Client address to send; the vendor uses it instead of the source address.
     package var clientSubnet: IPAddress?
 
     /// Parameters of the route; nil for those of the vendor's settings.
@@ -15,7 +15,7 @@ package struct VendorQuery: Sendable, Hashable {
 
     /// Creates a query.
     ///
-    /// - Parameter clientSubnet: address to send if the route has none.
+    /// - Parameter clientSubnet: client address to send if `parameters` has none.
     package init(
         names: [Name],
         families: Families,
@@ -47,7 +47,7 @@ package struct VendorAnswer: Sendable, Hashable {
 
     package var v6: AddressSet?
 
-    /// Meaning of an empty answer, if the vendor is a resolver.
+    /// Meaning of an empty answer; nil if the vendor does not report it.
     package var denial: Denial?
 
     /// Client address for which the vendor chose the addresses; nil if it is not in the reply.
@@ -101,7 +101,7 @@ package struct AddressSet: Sendable, Hashable {
     /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// Number of addresses that are invalid, unusable, of the other family, or above the limit.
+    /// Number of removed addresses: invalid, unusable, of the other family, or above the limit.
     package var dropped: Int
 
     package var reason: VendorCode?

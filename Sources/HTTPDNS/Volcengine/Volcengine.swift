@@ -2,9 +2,9 @@
 package import DNSWire
 package import Net
 
-/// Volcengine HTTPDNS, API `/resolve`, for one name per call.
+/// Volcengine HTTPDNS, API `/resolve`, with one name per call.
 ///
-/// Sources: the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
+/// Sources: Volcengine documents 6758/113991 (request), 6758/174756 (signature) and 6758/174757
 /// (reply). No `type=` is sent, because its values are unverified; the reply lists both families.
 /// The vendor gives server addresses only on request.
 package struct Volcengine: Vendor {
@@ -41,7 +41,7 @@ package struct Volcengine: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Returns the request `GET /resolve`; the expiry is in milliseconds.
+    /// Returns the request `GET /resolve`, with the expiry in milliseconds.
     package func request(
         for lookup: VendorQuery,
         at server: SocketAddress,
@@ -69,7 +69,7 @@ package struct Volcengine: Vendor {
 
     /// Returns the hexadecimal MD5 of the values and the key, sorted by octets and joined with `_`.
     ///
-    /// Values that are not sent count as empty.
+    /// A parameter that is not sent is signed as an empty value.
     func signature(of values: [String]) throws(CipherError) -> String {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
@@ -77,7 +77,7 @@ package struct Volcengine: Vendor {
         return Hexadecimal.encode(try Digest.md5([UInt8](text)))
     }
 
-    /// Parses `{"host", "ips": […], "ttl"}`; the list has both families.
+    /// Returns the answer in `{"host", "ips": […], "ttl"}`; the list has both families.
     package func answers(
         to lookup: VendorQuery,
         in reply: HTTPReply
