@@ -68,7 +68,7 @@ package struct FreshAnswer: Sendable {
 
 /// Newest good answer, to serve if resolution fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// Answer with the TTLs to send; its lifetime 0 prevents that it is stored again.
+    /// Answer with the TTLs to send; its lifetime of 0 prevents storing it again.
     package var answer: CachedAnswer
 
     /// Age of the answer in seconds.
