@@ -2,7 +2,7 @@
 internal import DNSWire
 package import Net
 
-/// Unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
+/// Transport for unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
 package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
