@@ -20,7 +20,7 @@ extension AnswerCache {
     }
 
     /// Returns the entry to serve if resolution fails; `isHeld` is true if a cached failure delays
-    /// the next resolution.
+    /// resolution.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,

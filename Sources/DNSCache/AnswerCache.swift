@@ -10,7 +10,7 @@ package final class AnswerCache: Sendable {
 
     private let hash: NameHash
 
-    /// Zero of the cache's times.
+    /// Instant from which the cache counts time.
     package let origin: Instant
 
     /// Smallest and default size of a cache in octets.
@@ -22,8 +22,8 @@ package final class AnswerCache: Sendable {
     /// Creates a cache of `limit` octets for entries and index, at least 256 KiB.
     ///
     /// - Parameters:
-    /// - origin: Zero of the cache's times; not later than the first `now`.
-    /// - seed: Secret key of the hash, so that clients cannot choose colliding names.
+    ///   - origin: Zero of the cache's times; not later than the first `now`.
+    ///   - seed: Secret key of the hash, so that clients cannot choose colliding names.
     package init(
         limit: Int,
         origin: Instant,
@@ -56,7 +56,6 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Answering
 
-    /// Returns the hash of the question in `octets`.
     package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
@@ -77,8 +76,7 @@ package final class AnswerCache: Sendable {
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// Returns the newest good answer, fresh or stale, to serve if resolution fails; counts as a
-    /// hit.
+    /// Returns the newest good answer, to serve if resolution fails; counts as a hit.
     ///
     /// - Parameter ttl: TTL of stale records in seconds; RFC 8767 §4 recommends 30.
     package func staleAnswer(
@@ -105,11 +103,9 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Numbers
 
-    /// Present counts and sizes of the cache.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// Number of hits by server number; a copy, because the next hit would copy a shared array
-    /// while it holds the lock.
+    /// Copy of the hits by server number: the next hit would copy a shared array under the lock.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing

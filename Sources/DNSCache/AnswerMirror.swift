@@ -73,7 +73,7 @@ package struct MirroredAnswer: Sendable {
     package let endsAt: Int64
 }
 
-/// Number of replies that the mirror sent from a copy and the cache has not counted.
+/// Replies that the mirror sent from a copy, and that the cache has not counted.
 package struct MirroredHits: Sendable, Equatable {
     /// Hash of name and type.
     package var hash: UInt64 = 0
@@ -84,10 +84,8 @@ package struct MirroredHits: Sendable, Equatable {
     package var server: UInt16 = 0
     package var times: UInt64 = 0
 
-    /// Creates a record without hits.
     package init() {}
 
-    /// Creates a record of `times` hits on the copy of `answer`.
     package init(of answer: MirroredAnswer, times: UInt64) {
         hash = answer.hash
         variant = answer.variant
@@ -142,8 +140,7 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// True if another entry answers the same question for some of the same clients: the mirror
-    /// cannot choose between two copies.
+    /// True if another entry answers clients of this entry: the mirror could not choose.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -199,7 +196,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// Adds the hits to those of the server and, if the entry still exists, to those of the entry.
+    /// Counts the hits for the server and, if the entry still exists, for the entry.
     mutating func note(_ hits: MirroredHits) {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return }
@@ -229,7 +226,6 @@ extension AnswerCache {
         }
     }
 
-    /// Copies the queued entries to the mirror.
     package func writeOffers(now: Instant) {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }

@@ -16,8 +16,7 @@ struct AddressBlock {
     /// Number of records, at least 2.
     let count: Int
 
-    /// Finds the address records in a reply of this daemon; nil unless at least two can be
-    /// exchanged.
+    /// Finds the address records in a reply of this daemon; nil unless there are two to exchange.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd

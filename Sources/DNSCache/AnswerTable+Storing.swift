@@ -21,8 +21,8 @@ extension AnswerTable {
 
     /// Stores an answer of a snapshot; returns false if the cache has a newer one.
     ///
-    /// A cached failure does not count as newer, because the network may have been down. `age` is
-    /// in seconds.
+    /// A cached failure does not count as newer: the network may have been down. `age` is in
+    /// seconds.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -76,8 +76,7 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes the entries that the new entry replaces; returns half of their hits, so that steady
-    /// demand stays visible.
+    /// Removes replaced entries; returns half of their hits, so that steady demand stays visible.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -109,8 +108,7 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Gives unused memory, except between live entries, back to the system; returns true if more
-    /// remains.
+    /// Gives unused memory back, except between live entries; returns true if more remains.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -149,8 +147,7 @@ extension AnswerTable {
         }
     }
 
-    /// Evicts one of `references`: first entries without a recent hit, then stale ones, then the
-    /// oldest.
+    /// Evicts one of `references`: one without a recent hit, else a stale one, else the oldest.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min

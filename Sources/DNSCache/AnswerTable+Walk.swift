@@ -15,8 +15,7 @@ extension AnswerTable {
         case expire(now: UInt64)
     }
 
-    /// Calls `classify` for at most `count` entries; returns the position of the next entry, nil at
-    /// the end.
+    /// Calls `classify` for at most `count` entries; returns the next position, nil at the end.
     ///
     /// Positions stay valid while the lock is released.
     mutating func walk(

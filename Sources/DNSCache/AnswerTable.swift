@@ -52,12 +52,11 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Replaces the query in `buffer` with its reply; on a miss returns nil and leaves `buffer`
-    /// unchanged.
+    /// Replaces the query in `buffer` with its reply; returns nil on a miss and keeps the query.
     ///
     /// - Parameters:
-    /// - limit: Maximum octets of the reply, from 512 to the size of `buffer`.
-    /// - now: Milliseconds since `AnswerCache.origin`.
+    ///   - limit: Maximum octets of the reply, from 512 to the size of `buffer`.
+    ///   - now: Milliseconds since `AnswerCache.origin`.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,

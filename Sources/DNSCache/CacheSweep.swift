@@ -15,8 +15,8 @@ package struct CacheSweep {
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// Latest storage time of a selected entry, in milliseconds since `AnswerCache.origin`; nil for
-    /// all.
+    /// Latest storage time of an entry, in milliseconds since `AnswerCache.origin`; nil for no
+    /// limit.
     private let youngest: Int64?
 
     /// Position in the ring buffer; nil if only memory must be given back.
@@ -44,8 +44,7 @@ package struct CacheSweep {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Creates a sweep that removes the entries stored up to `now` for which `classify` returns
-    /// true.
+    /// Creates a sweep that removes selected entries stored up to `now`.
     package init(
         removingFrom cache: AnswerCache,
         now: Instant,

@@ -57,7 +57,6 @@ package struct CachedAnswer: Sendable {
     var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
 }
 
-/// Fresh answer from the cache.
 package struct FreshAnswer: Sendable {
     /// Answer with the TTLs to send and the remaining lifetime.
     package var answer: CachedAnswer

@@ -15,7 +15,7 @@ struct EntryHeader {
     var variant: UInt8
     var rcode: UInt8
 
-    /// Source, and the flags below.
+    /// Source and flags.
     private var origin: UInt8
 
     var hash: UInt64
@@ -176,8 +176,7 @@ extension EntryHeader {
     /// AD flag of the header, or 0; computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// Returns the price of sparing this entry, from the budget of an insertion; nil if it must be
-    /// evicted.
+    /// Returns the price of sparing this entry, in one insertion's budget; nil to evict the entry.
     ///
     /// A stale entry has a higher price, so stale entries are evicted first.
     func price(_ now: UInt64) -> Int? {

@@ -179,8 +179,7 @@ struct EntryRing: ~Copyable {
     /// Maximum number of octets that one call gives back: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Removes dead entries at the tail and gives their memory back; returns true if more may
-    /// remain.
+    /// Gives memory of dead entries at the tail back; returns true if more may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count

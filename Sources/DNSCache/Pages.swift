@@ -34,8 +34,7 @@ struct Pages: ~Copyable {
         unsafe munmap(start, octets)
     }
 
-    /// Gives a range, whose ends are multiples of `size`, back to the system; it then reads as
-    /// zero.
+    /// Gives a range, in multiples of `size`, back to the system; the range then reads as zero.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
         precondition(first >= 0 && end <= octets, "pages outside the block")

@@ -48,8 +48,7 @@ package enum ResolverLimits {
     /// TTL in seconds of locally synthesized answers.
     static let localLifetime: UInt32 = 10_800
 
-    /// TTL in seconds of answers from static hosts: short, so that changes of the files take effect
-    /// soon.
+    /// TTL in seconds of answers from static hosts: short, so that changes take effect soon.
     static let hostsLifetime: UInt32 = 10
 
     /// Limits of the distinct queries in flight, and thus of the requests to servers.

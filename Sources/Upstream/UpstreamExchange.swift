@@ -66,8 +66,8 @@ package struct UpstreamExchange {
 
     /// Transport of a query, which determines its protection.
     package enum Transport {
-        /// UDP: random ID and letter case (0x20), both of which an off-path attacker must guess
-        /// (RFC 5452 §9.2).
+        /// UDP: random ID and letter case (0x20), which off-path attackers must guess (RFC 5452
+        /// §9.2).
         case datagram
 
         /// TCP: ID 0, which the connection replaces.
@@ -118,8 +118,7 @@ package struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     package enum Validation {
-        /// Not a reply to this query; ignored, so that a forger cannot end the wait (RFC 5452
-        /// §9.1).
+        /// Not a reply to this query; ignored, as a forger must not end the wait (RFC 5452 §9.1).
         case foreign
 
         /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
@@ -171,8 +170,7 @@ package struct UpstreamExchange {
             && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
     }
 
-    /// Returns a reply received over a stream, where letter case is irrelevant; nil if it does not
-    /// match.
+    /// Returns a reply received over a stream, where letter case is irrelevant; nil if unmatched.
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply

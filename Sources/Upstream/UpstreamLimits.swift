@@ -33,8 +33,7 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Minimum silence that makes a server suspect, unless its timeout is shorter; minimum duration
-    /// of a probe.
+    /// Minimum silence or, if shorter, timeout of a suspect server; minimum duration of a probe.
     static let fairWait: Duration = .milliseconds(500)
 
     /// Minimum interval between probes of one server.
@@ -56,8 +55,7 @@ package enum UpstreamLimits {
     static let firstRest: Duration = .seconds(1)
     static let longestRest: Duration = .seconds(60)
 
-    /// A server is slower than another server if its round trip exceeds twice the other round trip
-    /// plus this time.
+    /// Margin of slowness: the round trip must exceed twice that of another server plus this time.
     static let slack: Duration = .milliseconds(50)
 
     /// Time for which a measured round trip is valid.
@@ -86,8 +84,7 @@ package enum UpstreamLimits {
 
     /// Maximum delay in detecting that a probe timed out.
     ///
-    /// After a longer delay the probe is discarded, because the daemon was too busy to read a
-    /// reply.
+    /// After a longer delay the probe is discarded: the daemon was too busy to read a reply.
     static let lateness: Duration = .milliseconds(50)
 
     /// Maximum number of sockets per server that accept new queries.
@@ -118,8 +115,7 @@ package enum UpstreamLimits {
     /// A server can make each query use 250 KiB with header lines (HPACK, RFC 7541 §7.3).
     package static let transfers = 256
 
-    /// Maximum number of abandoned, still unanswered queries per connection; more end the
-    /// connection.
+    /// Maximum abandoned, unanswered queries per connection; more end the connection.
     static let givenUp = 4_096
 
     /// Idle timeout (RFC 7766 §6.2.3), and maximum idle timeout that a server can set (RFC 7828

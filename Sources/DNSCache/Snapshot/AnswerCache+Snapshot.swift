@@ -30,7 +30,6 @@ extension AnswerCache {
     }
 }
 
-/// Question and its demand.
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 

@@ -3,8 +3,7 @@ internal import DNSWire
 
 /// Incremental encoder of a snapshot, one block per call.
 ///
-/// Entries that are stored or moved during the encoding may occur twice or not at all; the reader
-/// keeps the newest one.
+/// Entries stored or moved meanwhile may occur twice or not at all; the reader keeps the newest.
 package struct SnapshotWriter {
     package private(set) var entries: UInt64 = 0
 
@@ -26,9 +25,9 @@ package struct SnapshotWriter {
     }
 
     /// - Parameters:
-    /// - now: Time for which ages are computed.
+    ///   - now: Time for which ages are computed.
     ///   - wallTime: Seconds since 1970.
-    /// - digests: Digests of the settings, by names of at most 255 octets.
+    ///   - digests: Digests of the settings, by names of at most 255 octets.
     package init(
         of cache: AnswerCache,
         now: Instant,

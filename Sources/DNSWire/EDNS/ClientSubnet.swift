@@ -11,8 +11,7 @@ package struct ClientSubnet: Hashable, Sendable {
     /// Length in bits; 0 in queries.
     package let scopePrefixLength: UInt8
 
-    /// Creates the content and clears the bits after the source prefix; nil if a length is too
-    /// large.
+    /// Clears the bits after the source prefix; nil if a length exceeds the address.
     package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
         let address = address.unmapped
         let width: UInt8 = if case .v4 = address { 32 } else { 128 }

@@ -161,8 +161,7 @@ private struct Walk: ~Escapable {
         return position == offset
     }
 
-    /// Checks the records after the answers; returns false for an extended RCODE, or an option
-    /// other than padding.
+    /// Checks later records; returns false for an extended RCODE, or an option except padding.
     private func skipOthers() throws(WireError) -> Bool {
         var reader = WireReader(message, at: end)
         let authorities = Int(message.uint16(at: 8))

@@ -10,7 +10,6 @@ package enum IPAddress: Hashable, Sendable {
 // MARK: - Making
 
 extension IPAddress {
-    /// Parses an address of either family.
     package init?(_ text: some StringProtocol) {
         if let address = IPv4Address(text) {
             self = .v4(address)

@@ -3,7 +3,7 @@
 // MARK: - Making
 
 extension Name {
-    /// Creates the name for PTR records of `address` (RFC 1035 §3.5, RFC 3596 §2.5), which may be
+    /// Creates the owner of PTR records (RFC 1035 §3.5, RFC 3596 §2.5); `address` may be
     /// IPv4-mapped.
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []

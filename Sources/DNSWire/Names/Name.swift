@@ -5,7 +5,7 @@
 /// Comparison ignores the case of ASCII letters (RFC 4343 §3). A label may contain any octet (RFC
 /// 2181 §11); see ``isHostname``.
 package struct Name: Sendable {
-    /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero octet.
+    /// Wire form, at most 255 octets: labels of 1...63 octets after their lengths, then a zero.
     package let octets: [UInt8]
 
     /// Creates a name from octets that satisfy the invariant.
@@ -76,8 +76,7 @@ extension Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// True if all characters are ASCII letters, digits, hyphens or underscores, as a vendor's URL
-    /// requires.
+    /// True for ASCII letters, digits, hyphens and underscores only, as in a vendor's URL.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in

@@ -5,11 +5,10 @@
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and over
 ///   type and length. Two different questions have the same sum with probability at most 2^-64.
 /// 2. A strongly universal multilinear hash of the halves of the sum: chosen questions collide no
-/// more often than random ones.
+///   more often than random ones.
 /// 3. A bijective, non-linear mix, which breaks arithmetic progressions.
 ///
-/// Clients see no hash, only evictions; to cause one, they need as many queries as with random
-/// names.
+/// Clients see only evictions, which take as many queries as with random names.
 package final class NameHash: Sendable {
     /// Secret words: two for type and length, then one for each word of a name.
     private let secrets: InlineArray<34, UInt64>
@@ -24,8 +23,7 @@ package final class NameHash: Sendable {
     /// Maximum octets of a name (RFC 1035 §2.3.4).
     private static var longestName: Int { 255 }
 
-    /// Creates a hash with secrets from `seed`, a random number from the kernel that is never
-    /// stored or sent.
+    /// Creates a hash with secrets from `seed`: a random number that is never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }

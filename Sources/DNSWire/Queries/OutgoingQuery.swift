@@ -5,9 +5,9 @@ package enum OutgoingQuery {
     /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
     ///
     /// - Parameters:
-    /// - payload: UDP payload size for OPT, in octets.
+    ///   - payload: UDP payload size for OPT, in octets.
     ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    /// - block: The message is padded to a multiple of this number of octets (RFC 7830).
+    ///   - block: The message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,

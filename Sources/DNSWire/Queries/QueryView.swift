@@ -10,7 +10,6 @@ package struct QueryView: ~Escapable {
     /// Fields of the query, which remain valid without the buffer.
     package let facts: QueryFacts
 
-    /// Validates a datagram.
     @_lifetime(copy octets)
     package init(checking octets: RawSpan) throws(QueryFault) {
         self.facts = try QueryFacts(checking: octets)
@@ -196,8 +195,7 @@ extension EDNSFacts {
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option; nil if its length is invalid, which means FORMERR (RFC 7873
-    /// §5.2.2).
+    /// Returns the first cookie option; nil for an invalid length: FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)

@@ -35,8 +35,7 @@ extension RecordClass {
 // MARK: - Conformances
 
 extension RecordClass: CustomStringConvertible {
-    /// Mnemonic, or the generic form (RFC 3597 §5); NONE and ANY are generic, because `ANY` is a
-    /// type.
+    /// Mnemonic or generic form (RFC 3597 §5); ANY is generic, because `ANY` names a type.
     package var description: String { Self.mnemonics.text(rawValue) }
 
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])

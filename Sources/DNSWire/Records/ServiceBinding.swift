@@ -102,7 +102,7 @@ extension ServiceBinding {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter and its mandatory key, because clients would ignore the record (RFC 9460
+    /// Removes a parameter, also from the mandatory keys; else clients ignore the record (RFC 9460
     /// §8).
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }

@@ -37,8 +37,7 @@ package final class AccessPolicy: Sendable {
         private var number: UInt64
 
         init(of rules: AccessPolicy) {
-            // The number is read first: if the policy changes between the two reads, `update`
-            // copies it again.
+            // The number is read first: if the policy changes in between, `update` copies it again.
             number = rules.number.load(ordering: .acquiring)
             snapshot = rules.snapshot
         }

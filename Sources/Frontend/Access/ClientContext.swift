@@ -17,8 +17,7 @@ package struct ClientContext: Sendable {
 
     /// Returns the client network to which limits apply.
     ///
-    /// - Parameter isProven: true if the query has a valid cookie; TCP and loopback addresses are
-    ///   always proven.
+    /// - Parameter isProven: true if the query has a valid cookie; TCP and loopback need none.
     func network(isProven: Bool) -> ClientNetwork {
         ClientNetwork(of: address, isProven: isProven || transport == .tcp || address.isLoopback)
     }

@@ -17,8 +17,7 @@ struct ClientQueue<Element> {
     /// Queues of clients in round-robin order, the next one to serve first.
     private var turns = FirstInFirstOut<Line>()
 
-    /// Queue of the client whose turn it is, which is not in `turns`, and the elements left in its
-    /// turn.
+    /// Queue whose turn it is, which is not in `turns`, and the elements left in its turn.
     private var current: Line?
     private var left = 0
 
@@ -67,8 +66,7 @@ struct ClientQueue<Element> {
         return line
     }
 
-    /// Removes the next element; `weighing` must return the weight with which the element was
-    /// added.
+    /// Removes the next element; `weighing` returns the weight with which it was added.
     mutating func pop(weighing: (Element) -> Int = { _ in 0 }) -> Element? {
         guard let line = current ?? turns.pop(), let element = line.elements.pop() else {
             return nil

@@ -19,8 +19,7 @@ package enum QuerySource: Int, CaseIterable {
     /// This daemon refused the query: the client is not allowed, or the class is not IN.
     case refused
 
-    /// This daemon rejected the query: it is invalid, or its EDNS version or opcode is not
-    /// supported.
+    /// This daemon rejected the query: invalid, or of an unsupported EDNS version or opcode.
     case invalid
 
     /// None: no source answered in time, or too many queries were pending.

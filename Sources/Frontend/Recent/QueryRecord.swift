@@ -22,8 +22,7 @@ package struct QueryRecord {
     package var microseconds: UInt32
     package var type: UInt16
 
-    /// Number of the source in `AnswerSourceRegistry`; for a cached answer, the source that gave
-    /// it.
+    /// Number of the answer's original source in `AnswerSourceRegistry`, also for cached answers.
     package var origin: UInt16
 
     package var rcode: UInt16

@@ -150,7 +150,6 @@ package final class TCPBatch {
     /// True if replies must be written before the next batch.
     var isFull: Bool { !output.hasRoom }
 
-    /// Writes the replies, as `StreamOutput.write` does.
     func write(
         to stream: StreamConnection?,
         waiting: inout [UInt8]

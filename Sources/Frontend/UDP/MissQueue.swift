@@ -38,8 +38,7 @@ package final class MissQueue: Sendable {
 
         /// Misses from programs on this machine.
         ///
-        /// Other machines cannot forge the addresses of this machine, so a flood does not fill this
-        /// queue.
+        /// Other machines cannot forge local addresses, so a flood does not fill this queue.
         var local = ClientQueue<Miss>(quantum: 16)
 
         /// Health check queries of the daemon, which a flood must not delay.
@@ -79,8 +78,8 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: first the daemon's health check queries, then misses of both
-        /// queues in turn.
+        /// Removes the next misses: the daemon's health check queries, then misses of both queues
+        /// in turn.
         mutating func next(_ limit: Int) -> [Miss] {
             var next = own
             own = []

@@ -53,8 +53,7 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Even hints with the same addresses as before now come from the cache, and expire with
-            // its entries.
+            // Even unchanged hints are now from the cache, and expire with its entries.
             records[index].ttl = lifetime
             hasChanged = true
         }

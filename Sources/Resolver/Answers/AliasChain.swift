@@ -42,8 +42,7 @@ extension Message {
         }
     }
 
-    /// True if the target must be queried: the message has neither a record of the queried type nor
-    /// an SOA.
+    /// True if the target must be queried: no record has the queried type, and there is no SOA.
     ///
     /// A message with an SOA is a negative answer (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {

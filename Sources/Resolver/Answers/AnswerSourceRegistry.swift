@@ -69,8 +69,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor that a cache hit on an answer from this source does not need to call; nil
-    /// if none.
+    /// Returns the vendor to which a cache hit with this source number saves a call; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {

@@ -46,8 +46,7 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns the former sources as far as an answer shows them, if the former settings are
-    /// unknown.
+    /// Returns the former sources that an answer implies if the former settings are unknown.
     ///
     /// - Parameter vendor: the vendor that gave the answer, or that had no address before an
     ///   upstream answered; nil if unknown.

@@ -18,8 +18,7 @@ final class ReloadInvalidation {
         let answers: AnswerPolicy
     }
 
-    /// Sources of a name before and after the reload, by `RouteTable.Match.sources`; nil without a
-    /// route.
+    /// A name's old and new sources, by `RouteTable.Match.sources`; nil without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -35,8 +34,7 @@ final class ReloadInvalidation {
 
     /// Prepares the comparison of the old and the new settings.
     ///
-    /// - Parameter comparison: result of comparing the route tables; nil to compare them when
-    ///   needed.
+    /// - Parameter comparison: result of comparing the routes; nil to compare them when needed.
     init(
         from old: Plan,
         to new: Plan,

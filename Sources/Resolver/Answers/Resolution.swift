@@ -22,8 +22,7 @@ package struct Resolution: Sendable {
 
     /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     ///
-    /// It is true only for an upstream's reply and its cached copy. Initializers that create
-    /// records set false.
+    /// True only for an upstream's reply and its cached copy; initializers with records set false.
     package var isAuthentic = false
 
     /// True if the query was refused because its client reached a limit.

@@ -99,8 +99,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // The former settings may have had no fallback, and a fallback may have an address for
-            // the name.
+            // The former settings may have had no fallback, and the present fallback may have an
+            // address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || answer.reaches.allSatisfy { $0 != .local }

@@ -29,8 +29,7 @@ package struct TTLPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// Returns `records` without duplicates; TTLs are bounded, and equal in each RRset (RFC 2181
-    /// §5.2).
+    /// Returns `records` without duplicates, with bounded, equal TTLs per RRset (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
         var records = records.consolidated
         for index in records.indices {

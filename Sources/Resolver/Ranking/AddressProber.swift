@@ -95,8 +95,7 @@ package final class AddressProber {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Measures the servers of a name concurrently; waits for measurements that other names
-    /// started.
+    /// Measures the servers of a name concurrently; joins measurements of other names.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }

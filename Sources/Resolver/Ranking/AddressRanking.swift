@@ -29,8 +29,7 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Connection times that differ by less count as equal, so that noise does not change the
-    /// order.
+    /// Times that differ by less count as equal, so that noise does not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -47,8 +46,7 @@ package struct AddressRanking {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// Returns the addresses in order: measured ones by latency, then unknown, then unreachable
-    /// ones.
+    /// Returns the addresses: measured ones by latency, then unknown, then unreachable ones.
     ///
     /// Addresses of equal rank keep their order.
     func ordered(

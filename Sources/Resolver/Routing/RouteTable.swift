@@ -39,8 +39,8 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time after which upstreams are queried for a name that is not cached, if no vendor has
-        /// answered.
+        /// Time without a vendor's answer after which upstreams are queried for a name not in the
+        /// cache.
         ///
         /// Nil if upstreams are queried only after the vendors.
         package var fallbackAfter: Duration?
@@ -220,8 +220,7 @@ package struct RouteTable: Sendable {
     /// Returns the route of `name`; nil if no pattern matches or an `except` pattern does.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
-    /// Returns the route of `name`; calls the closure for more specific routes that exclude the
-    /// name.
+    /// Returns the route of `name`, and reports more specific routes that exclude the name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
         func accepted(_ match: Match?) -> Match? {

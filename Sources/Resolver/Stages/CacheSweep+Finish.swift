@@ -3,8 +3,7 @@ package import DNSCache
 package import Net
 
 extension CacheSweep {
-    /// Runs the sweep to its end, with a pause after each step; returns the number of affected
-    /// entries.
+    /// Runs the sweep to its end with a pause after each step; returns the number of entries.
     ///
     /// The first step runs before the first suspension.
     @ServiceLoop

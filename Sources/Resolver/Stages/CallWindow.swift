@@ -3,8 +3,7 @@ internal import Net
 
 /// Limit of events per minute, as an exact sliding window.
 ///
-/// A token bucket would allow up to twice the limit in one minute, but this limit bounds paid
-/// calls.
+/// A token bucket would allow up to twice the limit in a minute, but this one bounds paid calls.
 struct CallWindow {
     /// Times of the latest events, at most `limit`: a ring buffer that starts at `oldest`.
     private var times: [Instant] = []

@@ -57,7 +57,7 @@ package final class Prefetcher {
 
     /// Refreshes an answer that a client got from the cache, when the cache requests it.
     ///
-    /// - Parameter client: the client whose limits a vendor call counts against; nil for the
+    /// - Parameter client: the client whose limits vendor calls count against; nil for the
     ///   daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
@@ -192,8 +192,7 @@ package final class Prefetcher {
         case refrained
     }
 
-    /// Refreshes an answer, unless it is in flight, the budget is used up or no vendor is
-    /// available.
+    /// Refreshes an answer, unless it is in flight, over the budget or without an available vendor.
     private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []

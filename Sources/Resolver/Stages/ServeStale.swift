@@ -52,8 +52,7 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), delay: delay)
     }
 
-    /// Returns for `explain`: the stale entry, its TTL in seconds, and the time to wait for a
-    /// better answer.
+    /// Returns for `explain` the stale entry, its TTL in seconds and the wait before it is served.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -87,8 +86,7 @@ final class ServeStale {
 }
 
 extension Resolution {
-    /// Creates the resolution for a stale answer, with the extended error of RFC 8914 §4.4 or
-    /// §4.20.
+    /// Creates the resolution for a stale answer, with its extended error (RFC 8914 §4.4, §4.20).
     fileprivate init(_ stale: StaleAnswer) {
         var explanation: Explanation?
         if let seconds = stale.expiredFor {

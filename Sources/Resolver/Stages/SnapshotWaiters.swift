@@ -51,8 +51,7 @@ package final class SnapshotWaiters {
             self.completion = completion
         }
 
-        /// Time at which the client gets an answer if nothing changes; nil while it waits for a
-        /// result.
+        /// Time at which the client gets an answer if nothing changes; nil while it waits for one.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {

@@ -8,8 +8,7 @@ internal import DNSWire
 package enum SpecialNames {
     // MARK: - Types
 
-    /// Returns the answer to query types that do not ask for records of a name; nil for other
-    /// types.
+    /// Returns the answer for types that do not ask for records of a name; nil for other types.
     static func refusal(_ question: Question) -> Resolution? {
         switch question.type {
         case .any:

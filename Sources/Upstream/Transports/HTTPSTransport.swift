@@ -7,8 +7,8 @@ package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Queries are repeated only because a silent connection may be dead; slow answers are no
-    /// reason.
+    /// Silence after which a query is repeated: the connection may be dead, not only the answer
+    /// slow.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String

@@ -226,8 +226,7 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message; several end the connection, because only the server can send
-    /// them.
+    /// Counts an unmatched message; several end the connection: only the server can send them.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {

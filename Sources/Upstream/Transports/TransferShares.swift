@@ -2,8 +2,7 @@
 internal import DNSWire
 package import Net
 
-/// Limit of client queries in flight over HTTPS (transfers): in total, per upstream, and per
-/// client.
+/// Limit of client queries in flight over HTTPS (transfers), also per upstream and per client.
 ///
 /// If a server does not answer, each transfer stays in flight for seconds and costs tens of KiB. An
 /// upstream can start a transfer only if more transfers are free than it has in flight: one of
@@ -30,8 +29,7 @@ package final class TransferShares {
     /// Registers an upstream; if there are several, each is limited to a share.
     func register(_ upstream: String) { known.insert(upstream) }
 
-    /// Occupies a transfer of `client` at the upstream with this URL; returns false if a limit is
-    /// reached.
+    /// Occupies a transfer of `client` at the upstream with this URL; returns false at a limit.
     ///
     /// - Parameter client: nil for the daemon itself.
     func begin(_ client: ClientNetwork?, at upstream: String) -> Bool {
