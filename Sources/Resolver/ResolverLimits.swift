@@ -11,10 +11,10 @@ package enum ResolverLimits {
     /// Less than `total`, so that the first client gets the reason of a failure.
     package static let work: Duration = .milliseconds(4_800)
 
-    /// Time limit for all vendors of a query; the rest of `work` is for the fallback.
+    /// Time limit for all vendors of a query; the rest of `work` is for upstreams.
     static let vendors: Duration = .seconds(3)
 
-    /// Precision of client deadlines, so that many clients share one timer.
+    /// Step to which client deadlines are rounded, so that many clients share one timer.
     static let grain: Duration = .milliseconds(5)
 
     /// Seconds for which a failure is cached, to limit vendor calls for broken names.
@@ -24,7 +24,7 @@ package enum ResolverLimits {
 
     /// Shortest TTL, in seconds, of a prefetched answer.
     ///
-    /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
+    /// It is also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
     /// Longest interval between retries for a name in `prefetch.names`.
@@ -32,13 +32,13 @@ package enum ResolverLimits {
     /// The interval starts at `shortestRefresh` and doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// Maximum TTL, in seconds, of an upstream's answer given before the vendors have answered.
+    /// Maximum TTL, in seconds, of an upstream's answer that was sent before the vendors answered.
     static let earlyLifetime: UInt32 = 30
 
     /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 
-    /// Maximum octets, in wire form, of a CNAME chain that waits for its target's answer.
+    /// Maximum octets, in wire form, of a CNAME chain while the answer for its target is pending.
     ///
     /// Enough for five aliases with RSA-2048 signatures.  Each query in flight has at most one
     /// chain, so ``inFlight`` bounds the chains, in total and per client.  All chains have at most
@@ -48,10 +48,10 @@ package enum ResolverLimits {
     /// TTL in seconds of locally synthesized answers.
     static let localLifetime: UInt32 = 10_800
 
-    /// TTL in seconds of answers from static hosts; short, so that changed files take effect soon.
+    /// TTL in seconds of answers from static hosts: short, so that changes take effect soon.
     static let hostsLifetime: UInt32 = 10
 
-    /// Bounds of the distinct queries in flight, and thus of the requests to servers.
+    /// Limits of the distinct queries in flight, and thus of the requests to servers.
     ///
     /// One client can use at most three quarters.
     package static let inFlight = FairLimits(
@@ -61,7 +61,7 @@ package enum ResolverLimits {
         grace: .seconds(1)
     )
 
-    /// Bounds of the clients' queries that wait for an answer.
+    /// Limits of the client queries that wait for an answer.
     ///
     /// After a restart with an empty cache, all queries in the socket buffers wait: about 10,000 in
     /// 4 MiB.

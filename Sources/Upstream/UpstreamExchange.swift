@@ -12,7 +12,7 @@ package struct ForwardedQuery: Hashable, Sendable {
     /// CD flag: the upstream must not validate (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool
 
-    /// Signal that cancels the query, ignored by `==`; nil if the query is never cancelled.
+    /// Signal that cancels the query; nil if the query is never cancelled; ignored by `==`.
     package var cancellation: CancellationSignal?
 
     /// True if the query has an OPT record, which the server must support (RFC 6891 §7).
@@ -48,7 +48,7 @@ package struct ForwardedQuery: Hashable, Sendable {
 
 /// One query to one upstream and the validation of replies, without I/O.
 ///
-/// The query is built from parsed values.  EDNS options of the client are not forwarded, because
+/// The query is built from parsed values. EDNS options of the client are not forwarded, because
 /// they are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
     package private(set) var message: [UInt8]
@@ -66,20 +66,20 @@ package struct UpstreamExchange {
 
     /// Transport of a query, which determines its protection.
     package enum Transport {
-        /// UDP: random ID and letter case (0x20), which an off-path attacker must guess (RFC 5452
+        /// UDP: random ID and letter case (0x20), which off-path attackers must guess (RFC 5452
         /// §9.2).
         case datagram
 
-        /// TCP: ID 0; the connection replaces it.
+        /// TCP: ID 0, which the connection replaces.
         case stream
 
-        /// DoT and DoH: as TCP, with padding that hides the length of the name (RFC 8467).
+        /// DoT and DoH: like TCP, with padding that hides the length of the name (RFC 8467).
         ///
         /// In DoH the ID stays 0 (RFC 8484 §4.1).
         case encrypted
     }
 
-    /// Builds the query; `random` supplies ID and letter case.
+    /// Builds the query; `random` supplies its ID and letter case.
     ///
     /// - Parameter validates: true to request the AD flag (RFC 6840 §5.7).
     package init(
@@ -118,15 +118,14 @@ package struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     package enum Validation {
-        /// Not a reply to this query: ignored, so that a forger cannot end the wait (RFC 5452
-        /// §9.1).
+        /// Not a reply to this query; ignored, as a forger must not end the wait (RFC 5452 §9.1).
         case foreign
 
-        /// Truncated reply: repeat the query over TCP (RFC 7766 §5).
+        /// Truncated reply: the query must be repeated over TCP (RFC 7766 §5).
         case truncated
 
-        /// Reply with other letter case, forged or from a server that loses it: repeat the query
-        /// over TCP.
+        /// Reply with changed letter case, forged or from a server that does not copy it: the query
+        /// must be repeated over TCP.
         case caseLost
 
         case reply(UpstreamReply)
@@ -137,7 +136,7 @@ package struct UpstreamExchange {
 
     /// Validates octets in a borrowed buffer.
     ///
-    /// Compares the question in place: it follows the header, so its name cannot be compressed.
+    /// The question is compared in place: it follows the header, so its name cannot be compressed.
     func validate(_ octets: Span<UInt8>) -> Validation {
         if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
@@ -161,17 +160,17 @@ package struct UpstreamExchange {
         PlainReply(copying: octets, asked: type, questionEnd: questionEnd)
     }
 
-    /// True for a bare header with FORMERR or NOTIMP and the query's ID.
+    /// True for a bare header with FORMERR or NOTIMP and the ID of the query.
     ///
-    /// Servers that cannot parse a query may send it.  Over UDP it could be forged, so the query is
-    /// repeated over TCP.
+    /// A server that cannot parse a query may send this. Over UDP it could be forged, so the query
+    /// is repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
             && octets[2] & 0xF8 == 0x80 && (4..<Self.nameStart).allSatisfy { octets[$0] == 0 }
             && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
     }
 
-    /// Validates a reply received over a stream, where letter case is irrelevant.
+    /// Returns a reply received over a stream, where letter case is irrelevant; nil if unmatched.
     package func judgeStream(_ octets: [UInt8]) -> UpstreamReply? {
         switch validate(octets) {
         case .reply(let reply): return reply

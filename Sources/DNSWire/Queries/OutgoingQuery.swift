@@ -5,9 +5,9 @@ package enum OutgoingQuery {
     /// Encodes header, question and OPT record (RFC 6891 §6.1.1).
     ///
     /// - Parameters:
-    ///   - payload: UDP payload size in octets.
+    ///   - payload: UDP payload size for OPT, in octets.
     ///   - hasEDNS: If false, `payload`, `dnssecOK` and `block` are ignored (RFC 6891 §6.2.2).
-    ///   - block: Pads the message to a multiple of this size in octets (RFC 7830).
+    ///   - block: The message is padded to a multiple of this number of octets (RFC 7830).
     package static func octets(
         _ header: Header,
         _ question: Question,
@@ -17,7 +17,7 @@ package enum OutgoingQuery {
         block: Int? = nil
     ) -> [UInt8] {
         let bare = WireLimits.headerOctets + question.octetCount + optOctets
-        // Code and length of the option have four octets.
+        // The option's code and length have four octets.
         let padding = block.map { ($0 - (bare + 4) % $0) % $0 }
         var octets: [UInt8] = []
         octets.reserveCapacity(bare + (padding.map { $0 + 4 } ?? 0))
@@ -46,6 +46,6 @@ package enum OutgoingQuery {
         return octets
     }
 
-    /// Without options.
+    /// Octets of OPT without options.
     private static let optOctets = 11
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Queue that serves clients in round-robin order, and the elements of a client in arrival order.
+/// Queue that serves clients in round-robin order, and each client's elements in arrival order.
 struct ClientQueue<Element> {
     /// Elements of one client, and the sum of their weights.
     private final class Line {
@@ -14,20 +14,20 @@ struct ClientQueue<Element> {
 
     private var lines: [ClientNetwork: Line] = [:]
 
-    /// Queues in round-robin order, the next one to serve first.
+    /// Queues of clients in round-robin order, the next one to serve first.
     private var turns = FirstInFirstOut<Line>()
 
-    /// Queue in the middle of its turn, which is not in `turns`, and the elements left in the turn.
+    /// Queue whose turn it is, which is not in `turns`, and the elements left in its turn.
     private var current: Line?
     private var left = 0
 
-    /// Queue that `append` used last, because a client often sends many queries in a row; may be
-    /// empty.
+    /// Queue to which `append` added last, because a client often sends many queries in a row; may
+    /// be empty.
     private var latest: Line?
 
     private(set) var count = 0
 
-    /// Elements that a client gets in one turn, at least 1.
+    /// Number of elements that a client gets in one turn, at least 1.
     private let quantum: Int
 
     init(quantum: Int = 1) { self.quantum = quantum }
@@ -36,8 +36,8 @@ struct ClientQueue<Element> {
 
     /// Adds an element.
     ///
-    /// - Parameter admits: gets the number and the total weight of the client's elements; returns
-    ///   false to reject the element.
+    /// - Parameter admits: returns false to reject the element, given the number and the total
+    ///   weight of the client's elements.
     /// - Returns: the result of `admits`.
     @discardableResult
     mutating func append(

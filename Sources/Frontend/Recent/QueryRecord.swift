@@ -43,17 +43,17 @@ package struct QueryRecord {
 
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// No records: NODATA if the RCODE is 0.
+        /// The answer has no records: NODATA if the RCODE is 0.
         package static let empty = Flags(rawValue: 1)
         static let truncated = Flags(rawValue: 2)
 
-        /// The query joined a query in flight.
+        /// The query shared the resolution of an equal query in flight.
         static let merged = Flags(rawValue: 4)
 
-        /// The cache hit started a refresh.
+        /// The cache hit requested a refresh.
         static let refreshed = Flags(rawValue: 8)
 
-        /// Flags shown to operators, and their names.
+        /// Flags that operators see, and their names.
         package static let names: [(flag: Flags, name: String)] = [
             (.truncated, "truncated"), (.merged, "merged"), (.refreshed, "refreshed"),
         ]
@@ -86,7 +86,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes the record at `offset` from the ring's next record; `name` is in wire form.
+    /// Writes the record to the ring, `offset` records after the next one; `name` is in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
@@ -104,7 +104,7 @@ extension QueryRecord {
 // MARK: - Reading
 
 extension QueryRecord {
-    /// Reads a record; nil if `words` is not a valid record.
+    /// Creates a record from `words`; nil if they are not a valid record.
     package init?(_ words: ArraySlice<UInt64>) {
         guard words.count == RecordRing.wordCount else { return nil }
         let word = { words[words.startIndex + $0] }

@@ -45,7 +45,7 @@ package final class RecentQueries: Sendable {
         ring.end(written)
     }
 
-    /// Records a cache hit; its message is at `start` of `octets`.
+    /// Records a cache hit; its reply begins at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -67,7 +67,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records a query that was not answered from the cache.
+    /// Records a query that the cache did not answer; its message begins at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ resolution: Resolution,
@@ -98,7 +98,7 @@ package final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Records equal queries that the kernel answered over UDP on this machine.
+    /// Records equal UDP queries from this machine that the BPF program answered in the kernel.
     package func note(_ hits: MirroredHits, name: [UInt8], at now: Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),

@@ -2,13 +2,13 @@
 internal import Net
 
 struct TCPDeadlines {
-    /// For the rest of an incomplete message, however slowly its octets arrive.
+    /// Deadline for the rest of an incomplete message, however slowly its octets arrive.
     var message: Instant?
 
-    /// For the client to accept the replies.
+    /// Deadline for the client to accept the replies.
     var writing: Instant?
 
-    /// Returns the next deadline; `idleUntil` is nil if a query or a reply is pending.
+    /// Returns the next deadline; `idleUntil` is nil while a query or a reply is pending.
     func due(
         isReading: Bool,
         idleUntil: Instant?

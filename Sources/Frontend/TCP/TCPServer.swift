@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Logging
 package import Net
 
-/// TCP server of one address; `QueryHandler.sessions` limits its clients.
+/// TCP server for one listen address; `QueryHandler.sessions` limits its clients.
 @ServiceLoop
 package final class TCPServer {
     private let listener: StreamListener
@@ -22,9 +22,9 @@ package final class TCPServer {
     /// Creates a server for a bound listener.
     ///
     /// - Parameters:
-    /// - rules: access policy; may change while clients are connected.
-    /// - cookies: secrets of DNS cookies; nil on loopback.
-    /// - clocks: time base of the clients' timeouts.
+    ///   - rules: access policy; may change while clients are connected.
+    ///   - cookies: secrets of DNS cookies; nil on loopback.
+    ///   - clocks: time base of the clients' timeouts.
     package init(
         _ listener: StreamListener,
         address: SocketAddress,

@@ -5,7 +5,7 @@ package import Net
 package import Resolver
 package import Synchronization
 
-/// Datagram that a worker could not answer.
+/// Datagram that a worker could not answer from the cache.
 package struct Miss: Sendable {
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
@@ -13,7 +13,7 @@ package struct Miss: Sendable {
     package let arrival: Instant
 }
 
-/// Refresh of a cached answer, and the client that got this answer.
+/// Cached answer to refresh, and the client that got the answer.
 package struct Refresh: Sendable {
     package let query: Query
     package let client: ClientNetwork
@@ -21,27 +21,27 @@ package struct Refresh: Sendable {
 
 /// Queue of misses and refreshes from the workers to the service loop.
 ///
-/// Misses of this machine and of other machines have a queue each, which are served in turn.  In
-/// each queue, clients are served in round-robin order, up to 16 misses in a turn.  A flood from
+/// Misses from this machine and from other machines have a queue each; both are served in turn. In
+/// each queue, clients are served in round-robin order, up to 16 misses in a turn. A flood from
 /// forged addresses, each with one query, therefore takes no more than its part from a client that
-/// sends several queries.  A client can queue only as many misses as there are free places left:
-/// one client fills at most half of a queue, and a flood leaves places for other clients.
+/// sends several queries. A client can queue only as many misses as there are free places left: one
+/// client fills at most half of a queue, and a flood leaves places for other clients.
 package final class MissQueue: Sendable {
     private let waiting = Lock(Waiting())
     private let wakeup: LoopWakeup
 
-    /// Called on the service loop for each refresh and each miss.
+    /// Handlers that the service loop calls for each refresh and each miss.
     private let (refresh, handler): (@ServiceLoop (Refresh) -> Void, @ServiceLoop (Miss) -> Void)
 
     private struct Waiting {
         var misses = ClientQueue<Miss>(quantum: 16)
 
-        /// Misses of programs on this machine.
+        /// Misses from programs on this machine.
         ///
-        /// Other machines cannot forge these addresses, so a flood does not fill this queue.
+        /// Other machines cannot forge local addresses, so a flood does not fill this queue.
         var local = ClientQueue<Miss>(quantum: 16)
 
-        /// Health check queries, which a flood must not delay.
+        /// Health check queries of the daemon, which a flood must not delay.
         var own: [Miss] = []
 
         var refreshes: ArraySlice<Refresh> = []
@@ -78,7 +78,8 @@ package final class MissQueue: Sendable {
             }
         }
 
-        /// Removes the next misses: the daemon's own queries, then those of both queues in turn.
+        /// Removes the next misses: the daemon's health check queries, then misses of both queues
+        /// in turn.
         mutating func next(_ limit: Int) -> [Miss] {
             var next = own
             own = []
@@ -95,13 +96,13 @@ package final class MissQueue: Sendable {
         }
     }
 
-    /// Maximum number of queued misses of this machine.
+    /// Maximum number of queued misses from this machine.
     ///
     /// After a restart, while the snapshot is loading, one client may have thousands of queries in
-    /// a socket that systemd has held.
+    /// a socket that systemd kept open.
     private static let localLimit = 16_384
 
-    /// Maximum number of queued misses of other machines.
+    /// Maximum number of queued misses from other machines.
     private static let limit = 8_192
 
     /// Maximum mean size in octets of the datagrams in a full queue.
@@ -109,13 +110,13 @@ package final class MissQueue: Sendable {
 
     private static let refreshLimit = 8_192
 
-    /// Maximum number of octets of queued datagrams.
+    /// Maximum total octets of the queued datagrams.
     package static let octets = (limit + localLimit) * meanOctets
 
-    /// Maximum number of queued health check queries; one check sends fewer.
+    /// Maximum number of queued health check queries; one health check sends fewer.
     private static let ownLimit = 256
 
-    /// Maximum number of misses, and of refreshes, handled in one turn of the service loop.
+    /// Maximum number of misses, and of refreshes, that one turn of the service loop handles.
     static let row = 64
 
     /// Misses dropped because the queue was full.
@@ -154,7 +155,7 @@ package final class MissQueue: Sendable {
 
     /// Queues misses; thread-safe, does not block.
     ///
-    /// - Parameter own: health check queries, which have a separate queue.
+    /// - Parameter own: the daemon's health check queries, which have a separate queue.
     package func take(_ misses: [Miss], own: [Miss] = []) {
         let lost = waiting.withLock { waiting in
             var lost = 0

@@ -23,7 +23,7 @@ struct PlainQueries {
 
         var misses = SlotSet()
 
-        /// Slots of answered queries to refresh.
+        /// Slots of answered queries whose cache entries must be refreshed.
         var refreshes = SlotSet()
 
         /// True if the table has answers to copy to the cache's mirror (`AnswerCache.writeOffers`).
@@ -45,7 +45,7 @@ struct PlainQueries {
         return (facts, hit)
     }
 
-    /// Looks up the queries with `answer`, under one lock of the cache.
+    /// Calls `answer` for each query, under one lock of the cache.
     mutating func lookUp(
         in cache: AnswerCache,
         now: Instant,

@@ -5,9 +5,9 @@ package import Net
 internal import Resolver
 internal import Synchronization
 
-/// Worker thread: answers datagrams from the cache and queues the others for the service loop.
+/// Worker thread that answers datagrams from the cache and queues the others for the service loop.
 ///
-/// Cache hits are answered in the receive buffer.  This hit path does not allocate, log or block,
+/// Cache hits are answered in the receive buffer. This hit path does not allocate, log or block,
 /// and takes the cache lock once per batch.
 package final class UDPWorker: Sendable {
     package let counters = QueryCounters()
@@ -23,15 +23,15 @@ package final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
+    /// Number of consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
     /// Creates a worker; `run` starts it.
     ///
     /// - Parameters:
-    /// - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
-    /// - limit: rate limit; nil on loopback.
-    /// - own: health check query, which is accepted from any address.
+    ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
+    ///   - limit: rate limit; nil on loopback.
+    ///   - own: health check query of the daemon, which is accepted from any address.
     package init(
         _ listener: DatagramListener,
         cache: AnswerCache,
@@ -62,8 +62,8 @@ package final class UDPWorker: Sendable {
             let count = receive(&batch, busyPoll, idleSince)
             guard count > 0 else {
                 failures += 1
-                // Transient errors (an ICMP message, an interrupted call) need no pause.  A
-                // permanent error must not use a whole processor.
+                // Transient errors (an ICMP message, an interrupted call) need no pause. A
+                // permanent error must not occupy a whole processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -105,7 +105,7 @@ package final class UDPWorker: Sendable {
         return batch.receive(from: listener)
     }
 
-    /// Ends `run`, which may be waiting for a datagram.
+    /// Makes `run` return, even while it waits for a datagram.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         listener.stopReceiving()
@@ -150,7 +150,7 @@ package final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Handles a rate-limited query; returns the length of the reply, 0 for none.
+    /// Replies to a query above the rate limit; returns the octets of the reply, 0 for none.
     private func reject(
         _ look: QueryValidation,
         _ decision: RateLimit.Decision,

@@ -3,11 +3,11 @@ internal import DNSWire
 
 /// Filter of the addresses in an upstream's answer.
 struct AddressFilter {
-    /// Source of the address hints in an SVCB or HTTPS record.
+    /// Addresses to use as hints in an SVCB or HTTPS record.
     enum Hints {
         case theirs
 
-        /// Addresses that this daemon knows for the target, valid for some seconds; may be empty.
+        /// Addresses that this daemon has cached for the target, valid for `seconds`; may be empty.
         case ours([IPAddress], seconds: UInt32)
     }
 
@@ -15,15 +15,15 @@ struct AddressFilter {
 
     var suppressesAAAA: Bool
 
-    /// Returns the source of the hints for a target; called once per target.
+    /// Returns the hints to use for a target; called once per target.
     private let hints: (_ target: Name) -> Hints
     private var hintsByTarget: [Name: Hints] = [:]
 
     private var bindings = 0
 
-    /// Maximum number of service bindings, and of inserted hints per family.
+    /// Maximum number of SVCB and HTTPS records, and of inserted hints per family.
     ///
-    /// A reply of 64 KiB has up to 2,700 bindings, each with its own copy of the hints.
+    /// A reply of 64 KiB has up to 2,700 such records, each with its own copy of the hints.
     private static let mostBindings = 64
     fileprivate static let mostHints = 16
 
@@ -33,7 +33,7 @@ struct AddressFilter {
 
     private(set) var dropped = 0
 
-    /// Seconds for which the inserted hints are valid; `.max` if none were inserted.
+    /// Seconds for which the inserted hints are valid; `.max` if no hint was inserted.
     private(set) var lifetime = UInt32.max
 
     init(guards: Bool, suppressesAAAA: Bool, hints: @escaping (_ target: Name) -> Hints) {
@@ -53,7 +53,7 @@ struct AddressFilter {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Unchanged hints also come from the cache now.  They expire with the cached addresses.
+            // Even unchanged hints are now from the cache, and expire with its entries.
             records[index].ttl = lifetime
             hasChanged = true
         }
@@ -68,7 +68,7 @@ struct AddressFilter {
         }
     }
 
-    /// Adds a record with the allowed hints.
+    /// Adds a record, with only the allowed hints.
     ///
     /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
@@ -115,7 +115,7 @@ struct AddressFilter {
         )
     }
 
-    /// Removes private addresses from a hint, or the whole hint if it is malformed.
+    /// Removes private addresses from the hint with this key; removes a malformed hint.
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
         let addresses: [IPAddress]? =
             key == .ipv4Hint
@@ -132,8 +132,7 @@ struct AddressFilter {
 }
 
 extension ServiceBinding {
-    /// Sets the hint of one family to its addresses in `addresses`; removes the hint if it has
-    /// none.
+    /// Sets a hint to the addresses of its family; removes the hint if there are none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         let most = AddressFilter.mostHints
         if key == .ipv4Hint {

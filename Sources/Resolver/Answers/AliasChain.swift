@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// CNAME chain from a question to its answer (RFC 1034 §3.6.2).
 struct AliasChain: Equatable {
-    /// The queried name, then the target of each CNAME.
+    /// Names in the chain: the queried name, then the target of each CNAME.
     var names: [Name]
 
     var end: Name { names[names.count - 1] }
@@ -42,8 +42,7 @@ extension Message {
         }
     }
 
-    /// True if the target must be queried: the message has no record of the queried type and no
-    /// SOA.
+    /// True if the target must be queried: no record has the queried type, and there is no SOA.
     ///
     /// A message with an SOA is a negative answer (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {

@@ -4,12 +4,12 @@
 package struct AnswerPolicy: Sendable {
     /// Treatment of SVCB and HTTPS records for names that vendors answer.
     package enum ServiceBindings: Sendable {
-        /// Hints are replaced by cached addresses, or removed.
+        /// Hints are replaced with cached addresses, or removed.
         case align
 
         case forward
 
-        /// The answer is NODATA.
+        /// HTTPS and SVCB queries are answered NODATA.
         case block
     }
 
@@ -20,16 +20,16 @@ package struct AnswerPolicy: Sendable {
 
     package var rebinding = Rebinding()
 
-    /// Order of the addresses of a name.
+    /// Order of the addresses in an answer.
     package enum Order: Sendable {
-        /// The order of the source; the cache may rotate its copy (`order: rotate`).
+        /// Order in which the source sent them; the cache may rotate its copy (`order: rotate`).
         case asReceived
 
         /// The address that accepts connections fastest comes first.
         case fastest([ProbeRule])
     }
 
-    /// Names whose servers are probed, and the port.
+    /// Names whose servers are measured, and the port.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

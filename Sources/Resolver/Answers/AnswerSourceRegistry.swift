@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// Registry of answer sources: numbers vendor servers and upstreams for cache entries; thread-safe.
+/// Numbers of vendor servers and upstreams, which cache entries store; thread-safe.
 ///
-/// Numbers are never reused.  An upstream has an additional number for each vendor for which it is
-/// the fallback: a cache hit on such an answer counts as an avoided call of the vendor.
+/// Numbers are never reused. An upstream has an additional number for each vendor for which it is
+/// the fallback: a cache hit on an answer from there counts as an avoided call of the vendor.
 package final class AnswerSourceRegistry: Sendable {
-    /// Number of the daemon itself.
+    /// Number that stands for this daemon as the source of an answer.
     package static let itself: UInt16 = 0
 
-    /// An answer source, and the vendor whose call a cache hit on its answer avoids.
+    /// Answer source, and the vendor that a cache hit on its answer does not need to call.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
@@ -19,7 +19,7 @@ package final class AnswerSourceRegistry: Sendable {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
-        /// Sources that are trusted to validate DNSSEC.
+        /// Names of sources that are trusted to validate DNSSEC.
         var believed: Set<String> = []
 
         /// Vendors without TLS or authentication: their replies can be forged in transit.
@@ -36,8 +36,8 @@ package final class AnswerSourceRegistry: Sendable {
 
     package init() {}
 
-    /// Returns the number of `name`, and registers the name if it is new; `itself` after 65,535
-    /// numbers.
+    /// Returns the number of the source `name`, and registers a new one; `itself` if all 65,535
+    /// numbers are in use.
     ///
     /// - Parameter vendor: the vendor that owns the server, or the vendor for which the upstream is
     ///   the fallback.
@@ -52,14 +52,14 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the number of the same source as fallback of `vendor`.
+    /// Returns the number of the same upstream as the fallback of `vendor`.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
 
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
 
-    /// Returns the numbers of a vendor's servers, or of an upstream.
+    /// Returns the numbers of all servers of a vendor or an upstream.
     package func numbers(of source: String) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { index in
@@ -69,7 +69,7 @@ package final class AnswerSourceRegistry: Sendable {
         }
     }
 
-    /// Returns the vendor whose call a cache hit on this number avoids; nil if none.
+    /// Returns the vendor to which a cache hit with this source number saves a call; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -80,12 +80,12 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Believing
 
-    /// Trusts the DNSSEC validation of exactly these sources, also in answers from a snapshot.
+    /// Trusts exactly these sources to validate DNSSEC, also for answers from a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
 
-    /// True if the DNSSEC validation of the source with this label is trusted.
+    /// True if the source with this label is trusted to validate DNSSEC.
     package func isBelieved(labelled label: String) -> Bool {
         let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
         return table.withLock { $0.believed.contains(String(name)) }
@@ -97,7 +97,7 @@ package final class AnswerSourceRegistry: Sendable {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// True if an answer with this number could have been forged in transit.
+    /// True if an answer from this source could have been forged in transit.
     ///
     /// That applies to vendors without TLS or authentication, and to plain DNS upstreams.
     package func isUnprotected(_ number: UInt16) -> Bool {
@@ -109,7 +109,7 @@ package final class AnswerSourceRegistry: Sendable {
 
     // MARK: - Over a restart
 
-    /// Returns the label of a number in a snapshot: the vendor, if any, a tab, and the name.
+    /// Returns the label of a source for snapshots: the vendor, if any, with a tab, then the name.
     ///
     /// The vendor comes first because long texts are truncated at the end.
     package func label(_ number: UInt16) -> String {
@@ -117,7 +117,7 @@ package final class AnswerSourceRegistry: Sendable {
         return origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
     }
 
-    /// Returns the number of this process for a label.
+    /// Returns the number that a label's source has in this process.
     package func number(labelled label: String) -> UInt16 {
         guard let tab = label.firstIndex(of: "\t") else { return number(label) }
         return number(String(label[label.index(after: tab)...]), vendor: String(label[..<tab]))

@@ -5,7 +5,7 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Answer sources of a route, or of names without a route.
+/// Answer sources for the names of a route, or for names without a route.
 struct NameSources: Equatable {
     let vendors: [String]
     let fallsBack: Bool
@@ -17,7 +17,7 @@ struct NameSources: Equatable {
     /// True if the route has its own upstreams, which may answer with private addresses.
     let hasOwnUpstreams: Bool
 
-    /// Upstream servers by name in `AnswerSourceRegistry`; true if the server validates DNSSEC.
+    /// True for each upstream server that validates DNSSEC, by its name in `AnswerSourceRegistry`.
     let servers: [String: Bool]
 
     @ServiceLoop
@@ -46,44 +46,44 @@ struct NameSources: Equatable {
         servers = other.servers
     }
 
-    /// Returns the former sources that an answer implies when the former settings are unknown.
+    /// Returns the former sources that an answer implies if the former settings are unknown.
     ///
     /// - Parameter vendor: the vendor that gave the answer, or that had no address before an
-    ///   upstream gave it; nil if unknown.
+    ///   upstream answered; nil if unknown.
     func former(asking vendor: String?) -> NameSources {
         NameSources(self, vendors: vendor.map { [$0] } ?? [])
     }
 }
 
-/// Rule by which a cached answer stays valid under new settings; usable on any thread.
+/// Rule that decides if a cached answer stays valid under new settings; usable on any thread.
 ///
-/// An answer is valid if the new settings use its source, and put no source before it that the old
-/// settings did not query.  Therefore a vendor added at the end of a list causes no calls, and a
-/// name that moved to another network gets no answer from the former network.
+/// An answer is valid if the new settings use its source, and do not put a source before it that
+/// the old settings did not query. Therefore a vendor added at the end of a list causes no calls,
+/// and a name that moved to another network gets no answer from the former network.
 struct AnswerValidity: Sendable {
     let origins: AnswerSourceRegistry
 
-    /// Vendors that still give the same answers.
+    /// Names of vendors whose answers did not change with the settings.
     let sameVendors: Set<String>
 
-    /// True for questions with a local answer under the new settings, such as `hosts`.
+    /// Returns true for questions with a local answer under the new settings, such as `hosts`.
     let overridden: @Sendable (Question) -> Bool
 
     /// True if the settings for service bindings have changed.
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
-    /// True if the former vendor parameters of routes are unknown.
+    /// True if the old settings' vendor parameters for routes are unknown.
     var parametersUnknown = false
 
-    /// True if the answer is invalid, independent of the sources of its name.
+    /// True if the answer is invalid whatever the sources of its name are.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged { return true }
         return question.type.isAddress && rebindingChanged && source == .upstream
     }
 
-    /// True if both settings use the same sources, and these give the same answers.
+    /// True if both values have the same sources, and these give the same answers.
     func areSame(_ old: NameSources, _ new: NameSources) -> Bool {
         old == new && new.vendors.allSatisfy(sameVendors.contains)
     }
@@ -98,7 +98,7 @@ struct AnswerValidity: Sendable {
         _ old: NameSources,
         _ new: NameSources
     ) -> Bool {
-        // The cached record does not show which vendor's addresses are in its hints.
+        // The cached record does not show which vendor's addresses are its hints.
         guard !question.type.isServiceBinding else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {
@@ -130,7 +130,7 @@ struct AnswerValidity: Sendable {
         !parametersUnknown && old.parameters == new.parameters
     }
 
-    /// True if the old settings queried all these vendors, and the vendors are unchanged.
+    /// True if the old settings queried all of `vendors`, and these are unchanged.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }

@@ -5,29 +5,29 @@ package import Upstream
 
 /// The resolver's plan for a query, as reported by its stages.
 ///
-/// The client gets the first of `hit`, `own`, the result of `plan`, and `lastResort`.  `hit` and
-/// `own` exclude each other, because `LocalAnswers` keeps answers of `own` out of the cache.
+/// The client gets the first of `hit`, `own`, the result of `plan`, and `lastResort`. At most one
+/// of `hit` and `own` is set, because `LocalAnswers` keeps answers of `own` out of the cache.
 package struct Decision: Sendable {
     package let query: Query
 
-    /// Route of the name, if any.
+    /// Route of the name and the matching pattern; nil without a route.
     package var match: RouteTable.Match?
 
     /// More specific routes that exclude the name with `except`.
     package var passedOver: [RouteTable.Match] = []
 
-    /// Fresh cache entry.
+    /// Fresh cache entry that answers the query.
     package var hit: CacheEntry?
 
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// Cached answer for the case that no better answer comes in time.
+    /// Cached answer to send if no better answer comes in time.
     ///
-    /// `ttl` is the TTL to send, in seconds.  `delay` is the time to wait for a better answer; nil
-    /// for no wait.
+    /// `ttl` is the TTL to send, in seconds. `delay` is the time to wait for a better answer; nil
+    /// to send the entry without waiting.
     package var lastResort: (entry: CacheEntry, ttl: UInt32, delay: Duration?)?
 
-    /// True if the same query is in flight, so that the client would wait for its result.
+    /// True if an equal query is in flight, whose result the client would get.
     package var isAsked = false
 
     /// Sources to query if neither the cache nor a local stage has an answer.
@@ -37,7 +37,7 @@ package struct Decision: Sendable {
     package enum OwnStage: Sendable, CaseIterable {
         case hosts
 
-        /// Types that do not ask for records of a name.
+        /// Query types that do not ask for records of a name.
         case types
 
         case specialNames
@@ -46,18 +46,18 @@ package struct Decision: Sendable {
         case suppressing
     }
 
-    /// Sources of an answer, in order.
+    /// Sources that would be queried, in order.
     package struct ResolutionPlan: Sendable {
-        /// Answer that needs no query.
+        /// Answer that the stages give without a query to a source.
         package var refusal: Resolution?
 
-        /// Vendors of the route; empty if the query is not for vendors.
+        /// Vendors of the route; empty if vendors do not answer such queries.
         package var vendors: [Candidate] = []
 
         /// First vendor whose answer the client would wait for; nil if there is none.
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// Vendor server that recently had no address for the name; no vendor is queried then.
+        /// Vendor server that recently had no address for the name, so that no vendor is queried.
         package var emptyVendor: String?
 
         /// True if upstreams are queried, immediately or after the vendors.
@@ -66,23 +66,23 @@ package struct Decision: Sendable {
         /// Upstream servers in the order of their selection.
         package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []
 
-        /// True if address hints in the reply are replaced.
+        /// True if address hints in the reply would be replaced.
         package var alignsHints = false
     }
 
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// State of the vendor; only an `open` vendor is queried.
+        /// State of the vendor, which is queried only if `open`.
         package let state: VendorStatistics.State
 
-        /// True if the vendor is skipped: it does not respond, and there is another source.
+        /// True if the vendor is skipped because it does not respond and there is another source.
         package let isPassedOver: Bool
 
-        /// True if the vendor would be probed in the background.
+        /// True if a skipped vendor would be probed in the background.
         package let isTried: Bool
 
-        /// True if the client would wait for an answer of this vendor.
+        /// True if the client would wait for an answer from this vendor.
         package var isAsked: Bool { state == .open && !isPassedOver }
     }
 
@@ -91,7 +91,7 @@ package struct Decision: Sendable {
         plan.emptyVendor == nil ? plan.firstAsked : nil
     }
 
-    /// Vendors that are skipped for the query and probed in the background.
+    /// Vendors that the query skips and that are probed in the background.
     package var trials: [VendorClient] {
         guard plan.emptyVendor == nil else { return [] }
         return plan.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Settings for stale and expiring answers.
+/// Settings for serve-stale and prefetch.
 package struct Freshness: Sendable, Equatable {
-    /// Nil if serve-stale is disabled.
+    /// Serve-stale settings; nil if serve-stale is disabled.
     package var stale: Stale? = Stale()
 
-    /// Nil if prefetch is disabled.
+    /// Prefetch settings; nil if prefetch is disabled.
     package var prefetch: Prefetch? = Prefetch()
 
     package init() {}
@@ -27,10 +27,10 @@ package struct Freshness: Sendable, Equatable {
 
     /// Prefetch settings.
     package struct Prefetch: Sendable, Equatable {
-        /// Percentage of the lifetime after which an answer in demand is refreshed.
+        /// Percentage of its lifetime after which an answer in demand is refreshed.
         package var at: UInt32 = 75
 
-        /// Vendor look-ups for refreshes per minute; refreshes by upstreams are not limited.
+        /// Maximum vendor calls for refreshes per minute; refreshes by upstreams are not limited.
         package var budgetPerMinute = 60
 
         /// Names that are refreshed without demand.

@@ -2,11 +2,11 @@
 internal import DNSWire
 internal import Net
 
-/// Answers that the settings determine, which are never queried and never cached.
+/// Answers that the settings determine: no source is queried, and they are not cached.
 ///
-/// Workers answer from the cache before the resolver sees a query.  Therefore no entry may
-/// contradict the settings: no sibling of a vendor's reply, no result that was in flight when the
-/// hosts changed, and no entry of a loaded snapshot.
+/// Workers answer from the cache before the resolver sees a query. Therefore no cache entry may
+/// contradict the settings: no answer for the other family from a vendor's reply, no result that
+/// was in flight when the hosts changed, and no entry of a loaded snapshot.
 @ServiceLoop
 final class LocalAnswers {
     var hosts = HostsTable()
@@ -22,16 +22,15 @@ final class LocalAnswers {
         suppressesAAAA && question.type == .aaaa || hosts.covers(question)
     }
 
-    /// Removes the answers that the settings now determine from a result.
+    /// Removes from a result the answers that the settings determine by now.
     func guardCache(against finding: inout ResolvedAnswer, _ query: Query) {
         if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
         if cover(query.question) {
-            // The hosts changed while the query was in flight.
+            // The settings determined the answer while the query was in flight.
             finding.resolution.lifetime = 0
         }
         if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
-            // The hosts have addresses of the name.  After NXDOMAIN a client would not query them
-            // (RFC 8020 §2).
+            // The hosts have the name. After NXDOMAIN a client would not query it (RFC 8020 §2).
             finding.resolution.rcode = .noError
             finding.resolution.isAuthentic = false
         }

@@ -6,13 +6,13 @@ package import DNSWire
 package struct Resolution: Sendable {
     package var rcode: RCode
 
-    /// Records, encoded as they follow the question in a message.
+    /// Records in the wire form in which they follow the question.
     package var sections: AnswerSections
 
-    /// Seconds for which the answer can be cached; 0 to not cache it.
+    /// Seconds for which the answer can be cached; 0 if it must not be cached.
     package var lifetime: UInt32
 
-    /// Variant of queries that the answer fits.
+    /// DO and CD bits of the queries for which the answer is valid.
     package var variant: AnswerVariant
 
     /// Extended DNS error for clients that use EDNS.
@@ -20,19 +20,18 @@ package struct Resolution: Sendable {
 
     package var provenance: Provenance
 
-    /// True if a trusted upstream validated all records: the AD flag (RFC 4035 §3.2.3).
+    /// AD flag: true if a trusted upstream validated all records (RFC 4035 §3.2.3).
     ///
-    /// True only for an upstream's reply and its cached copy.  Initializers that create records set
-    /// false.
+    /// True only for an upstream's reply and its cached copy; initializers with records set false.
     package var isAuthentic = false
 
-    /// True if the query was refused because its client reached its limit.
+    /// True if the query was refused because its client reached a limit.
     package private(set) var isRefused = false
 
-    /// True if a server has not answered in time, even if it has answered a repetition.
+    /// True if a server did not answer an attempt in time, even if it answered a repetition.
     var hasLostAttempt = false
 
-    /// Creates an answer with these records; TTLs are sent unchanged.
+    /// Creates an answer with these records, whose TTLs are sent unchanged.
     init(
         _ question: Question,
         rcode: RCode = .noError,
@@ -84,14 +83,14 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// SERVFAIL for an evicted query; not cached.
+    /// SERVFAIL for a query that was evicted by other queries; not cached.
     static let evicted = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .other, text: "too many pending queries"),
         provenance: .local
     )
 
-    /// SERVFAIL for a query of a client that reached its limit; not cached.
+    /// SERVFAIL for a query whose client reached a limit; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true
@@ -108,7 +107,7 @@ package struct Resolution: Sendable {
 package struct Explanation: Sendable, Equatable {
     package var code: ExtendedError
 
-    /// Text for humans, without addresses, accounts or secrets.
+    /// Text that users may read, without addresses, accounts or secrets.
     package var text: String
 
     /// Encoded EDNS option (RFC 8914 §2).
@@ -119,19 +118,19 @@ package struct Explanation: Sendable, Equatable {
     }
 }
 
-/// Source of an answer, and the reason for that source.
+/// Source of an answer, and why this source answered.
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// Number of the vendor or upstream in `AnswerSourceRegistry`.
+    /// Number of the vendor server or upstream in `AnswerSourceRegistry`.
     package var origin: UInt16
 
-    /// True if the query joined a resolution of another query.
+    /// True if the query got the result of an equal query in flight.
     package var wasMerged = false
 
     package var isStale = false
 
-    /// Reason for an upstream's answer to a vendor's name; nil otherwise.
+    /// Reason why an upstream answered for a vendor's name; nil if none did.
     package var fallback: Fallback?
 
     package enum Fallback: UInt8, CaseIterable, Sendable {

@@ -2,9 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Counters and answer sources, which outlive a resolver.
+/// Counters and answer sources, which are kept when a reload replaces the resolver.
 ///
-/// A reload passes this object to the new resolver.  Counters therefore never decrease, and the
+/// A reload passes this object to the new resolver. Counters therefore never decrease, and the
 /// source numbers in cache entries stay valid.
 @ServiceLoop
 package final class ResolverStatistics {
@@ -13,7 +13,7 @@ package final class ResolverStatistics {
 
     nonisolated let vendorLatency = LatencyHistogram()
 
-    /// Latency of upstreams' answers, including failed attempts.
+    /// Latency of upstreams' answers, including the attempts that failed before.
     nonisolated let upstreamLatency = LatencyHistogram()
 
     var vendors = VendorStageNumbers()
@@ -26,10 +26,10 @@ package final class ResolverStatistics {
     /// Queries answered by an upstream because no vendor had answered yet.
     var earlyFallbacks: UInt64 = 0
 
-    /// Queries answered by a resolution of another query.
+    /// Queries answered with the result of an equal query in flight.
     var merged: UInt64 = 0
 
-    /// `merged` by number in `AnswerSourceRegistry`.
+    /// `merged` by the number of the answer's source in `AnswerSourceRegistry`.
     var mergedByOrigin: [UInt16: UInt64] = [:]
 
     package nonisolated init() {}

@@ -5,29 +5,30 @@ internal import HTTPDNS
 
 /// Decides after a restart which answers of a cache snapshot are still valid; thread-safe.
 ///
-/// A snapshot contains digests of its settings.  If all are equal, all answers are valid. Otherwise
-/// `AnswerValidity` judges each answer.  If the routes or upstreams differ, an answer's former
-/// sources are unknown except its own source; an answer that depends on the others is invalid.
+/// A snapshot contains digests of the settings that produced it. If all digests are unchanged, all
+/// answers are valid. Otherwise `AnswerValidity` judges each answer. If the routes or upstreams
+/// differ, the only known former source of an answer is its own; an answer that depends on other
+/// sources is invalid.
 package struct SnapshotValidity: Sendable {
     let routes: RouteTable
 
-    /// Sources of names without a route, and of routes by `RouteTable.Match.sources`.
+    /// Sources for names without a route, and for routes by `RouteTable.Match.sources`.
     let standard: NameSources
     let sources: [NameSources]
 
     let answers: AnswerPolicy
 
-    /// Settings that determine a vendor's answers, as text, by vendor name.
+    /// Settings that determine a vendor's answers, as text, by the vendor's name.
     let vendors: [String: String]
 
     let origins: AnswerSourceRegistry
 
-    /// True for questions with a local answer.
+    /// Returns true for questions with a local answer.
     let overridden: @Sendable (Question) -> Bool
 
     // MARK: - Digests
 
-    /// Digests of the settings for a snapshot; linear in the number of domains in routes.
+    /// Digests of the present settings; the work is linear in the number of domains in routes.
     package var digests: [String: UInt64] {
         var digests = vendors.map { (Self.vendorKey($0.key), SettingsDigest.of($0.value)) }
         digests.append((Self.routesKey, routesDigest))
@@ -50,7 +51,7 @@ package struct SnapshotValidity: Sendable {
         return digest.value
     }
 
-    /// Digest of the map from names to route parameters; nil if no route has parameters.
+    /// Digest of the route parameters of all names; nil if no route has parameters.
     private var parametersDigest: UInt64? {
         guard sources.contains(where: { $0.parameters != nil }) else { return nil }
         return routes.digest(sources.map { SettingsDigest.of($0.parameters?.text ?? "") })
@@ -58,9 +59,9 @@ package struct SnapshotValidity: Sendable {
 
     // MARK: - Judging
 
-    /// Returns a function that reports whether an answer of a snapshot is valid.
+    /// Returns a function that returns true for a valid answer of a snapshot.
     ///
-    /// - Parameter former: the digests in the snapshot; empty for a file of an earlier version.
+    /// - Parameter former: the digests in the snapshot; empty for a file without digests.
     package func selection(_ former: [String: UInt64]) -> (CachedAnswer) -> Bool {
         let current = digests
         func isSame(_ key: String) -> Bool { former[key] == current[key] }
@@ -98,7 +99,8 @@ package struct SnapshotValidity: Sendable {
         case .local:
             return false
         case .vendor:
-            // The former settings may have had no fallback, and a fallback may have an address.
+            // The former settings may have had no fallback, and the present fallback may have an
+            // address.
             guard answer.sections.answerCount > 0 else { return false }
             return match?.route.allowsPrivateAnswers ?? false
                 || answer.reaches.allSatisfy { $0 != .local }

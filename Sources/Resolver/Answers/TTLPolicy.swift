@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// TTL bounds from the settings, which determine how long answers are cached.
+/// TTL bounds in the settings, which determine how long answers are cached.
 package struct TTLPolicy: Sendable, Equatable {
     /// Bounds in seconds for positive answers; the default has no lower bound.
     ///
@@ -13,7 +13,7 @@ package struct TTLPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// Returns the policy for names of a route.
+    /// Returns the policy for names with this route.
     func of(_ match: RouteTable.Match?) -> TTLPolicy {
         guard let options = match?.route.options else { return self }
         var policy = self
@@ -55,8 +55,8 @@ package struct TTLPolicy: Sendable, Equatable {
 }
 
 extension Record {
-    /// Creates an SOA for a negative answer without one, so that clients can cache it (RFC 2308
-    /// §5).
+    /// Creates an SOA for a negative answer that has none, so that clients can cache the answer
+    /// (RFC 2308 §5).
     ///
     /// The primary server is `localhost`, because no zone exists.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {

@@ -5,8 +5,8 @@ package import Net
 
 /// Measures how fast servers accept connections, and reorders cached addresses.
 ///
-/// It runs in the background; no answer waits for it.  The load is bounded: few names at a time,
-/// and each server once in 5 min.  Answers that do not fit into the queue keep their order.
+/// It runs in the background; no answer waits for it. The load is bounded: few names at a time, and
+/// each server once in 5 min. If the queue is full, an answer keeps its order.
 @ServiceLoop
 package final class AddressProber {
     /// Connects to a server before `deadline`; returns true if the server accepted.
@@ -14,7 +14,7 @@ package final class AddressProber {
         @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: Instant) async ->
         Bool
 
-    /// Addresses of a cached answer.
+    /// Cached answer whose addresses are to be ordered.
     struct Job {
         let question: Question
         let variant: AnswerVariant
@@ -34,7 +34,7 @@ package final class AddressProber {
     /// Timeout of a measurement; slower servers count as unreachable.
     static let timeout: Duration = .seconds(1)
 
-    /// Pause after a name, per measured server; limits the rate to 40 servers/s.
+    /// Pause after a name, for each measured server; limits the rate to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -45,7 +45,7 @@ package final class AddressProber {
     private var queue: [Job] = []
     private var running = 0
 
-    /// Measurements in flight, shared by all names with the same server.
+    /// Measurements in flight, which all names with the same server share.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
     private var networksLeft: UInt64 = 0
@@ -59,7 +59,7 @@ package final class AddressProber {
         self.clocks = clocks
     }
 
-    /// Reorders a cached answer, after measuring servers without results.
+    /// Measures the servers that have no result, then reorders the cached answer.
     func order(_ job: Job) {
         guard !unknown(job).isEmpty else {
             reorder(job)
@@ -78,7 +78,7 @@ package final class AddressProber {
         }
     }
 
-    /// Discards all results, also those of measurements in flight, after a network change.
+    /// Discards all results, also of measurements in flight, after a network change.
     func networkChanged() {
         networksLeft += 1
         ranking.removeAll()

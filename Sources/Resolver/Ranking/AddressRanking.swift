@@ -4,9 +4,9 @@ internal import Net
 
 /// Measured connection times of servers, which order the addresses of a name.
 ///
-/// Results expire after 5 min, and their number is bounded.
+/// Results expire after 5 min, and their number has a limit.
 package struct AddressRanking {
-    /// Server as a client would connect to it.
+    /// Address and port of a server to which clients connect.
     package struct Target: Hashable, Sendable {
         package var address: IPAddress
         package var port: UInt16
@@ -18,7 +18,7 @@ package struct AddressRanking {
     }
 
     private struct Result {
-        /// nil if the server did not accept the connection.
+        /// Connection time; nil if the server did not accept the connection.
         let latency: Duration?
         let until: Instant
     }
@@ -29,7 +29,7 @@ package struct AddressRanking {
 
     static let lifetime: Duration = .seconds(300)
 
-    /// Latencies that differ by less count as equal, so that noise does not change the order.
+    /// Times that differ by less count as equal, so that noise does not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
@@ -62,7 +62,7 @@ package struct AddressRanking {
 
     mutating func removeAll() { results = [:] }
 
-    /// Returns the latency in steps; unknown and unreachable servers come last.
+    /// Returns the latency as a number of steps; unknown and unreachable servers come last.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,
@@ -74,7 +74,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Removes expired results; if there are none, the older half.
+    /// Removes expired results; if no result has expired, removes the older half.
     private mutating func makeRoom(_ now: Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

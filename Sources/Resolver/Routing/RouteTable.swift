@@ -3,9 +3,9 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Route: the sources for its names.
+/// Route: the answer sources for a set of names.
 package struct Route: Sendable {
-    /// Position in the settings, `file:line`.
+    /// Position in the settings, as `file:line`.
     package var place: String
 
     /// Vendors for addresses, in order; may be empty.
@@ -25,12 +25,12 @@ package struct Route: Sendable {
 
     package var options: Options
 
-    /// Options of a route, which override the general options and those of its vendors.
+    /// Options of a route, which override the general options and those of the route's vendors.
     package struct Options: Sendable {
-        /// Lower bound of positive TTLs in seconds; nil for the general one.
+        /// Lower bound of positive TTLs in seconds; nil for the general bound.
         package var minimumTTL: UInt32?
 
-        /// Upper bound of positive TTLs in seconds; nil for the general one.
+        /// Upper bound of positive TTLs in seconds; nil for the general bound.
         package var maximumTTL: UInt32?
 
         /// False if answers are not refreshed before they expire (`prefetch: off`).
@@ -39,12 +39,13 @@ package struct Route: Sendable {
         /// Vendor parameters of the route; nil if the vendors' settings apply.
         package var parameters: RouteParameters?
 
-        /// Time without a vendor's answer after which upstreams are queried for a new name.
+        /// Time without a vendor's answer after which upstreams are queried for a name not in the
+        /// cache.
         ///
         /// Nil if upstreams are queried only after the vendors.
         package var fallbackAfter: Duration?
 
-        /// Families to request from vendors; nil for the vendor's setting.
+        /// Address families to request from vendors; nil for the vendor's setting.
         package var families: FamilyChoice?
 
         package init() {}
@@ -97,9 +98,9 @@ package enum RoutePattern: Hashable, Sendable {
 
 /// Map from names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// Route and the pattern by which it matches; created once per pattern.
+    /// Route of a name, with the pattern that matched; created once per pattern.
     ///
-    /// A class, because every miss passes its match through all stages.
+    /// This is a class, because every miss passes its match through all stages.
     package final class Match: Sendable {
         package let route: Route
 
@@ -108,7 +109,7 @@ package struct RouteTable: Sendable {
         /// Index of the route in the table.
         let number: Int
 
-        /// Number of the sources; equal for routes with the same sources and options.
+        /// Number of the route's sources; equal for routes with the same sources and options.
         let sources: Int
 
         fileprivate let exceptions: [RoutePattern]
@@ -132,22 +133,22 @@ package struct RouteTable: Sendable {
 
         var hasVendors: Bool { !route.vendors.isEmpty }
 
-        /// True if vendors are queried: they resolve only addresses of hostnames.
+        /// True if vendors are queried for `query`: vendors resolve only addresses of hostnames.
         func asksVendors(_ query: Query) -> Bool {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
-        /// True if the route overrides special names; a route for `.` does not.
+        /// True if the route overrides special names; false for a route for `.`.
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
-    /// Matches for the patterns of one domain.
+    /// Matches of the three patterns with the same domain.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
         var below: Match?
 
-        /// True if all routes have the same indexes.
+        /// True if both values have routes with the same indexes.
         func areThose(of other: Claims) -> Bool {
             exact?.number == other.exact?.number && suffix?.number == other.suffix?.number
                 && below?.number == other.below?.number
@@ -171,14 +172,14 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// Routes in order, each as a match for the root.
+    /// Routes in order, each as the match of a pattern for the root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// Numbers of the distinct sets of sources, which are few even with many routes.
+    /// Number of each distinct set of sources; there are few, even with many routes.
     private var sources: [Sources: Int] = [:]
 
-    /// One match for each distinct set of sources, by its number.
+    /// One match for each distinct set of sources; the index is the number of the set.
     private(set) var examples: [Match] = []
 
     package init() {}
@@ -216,10 +217,10 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// Returns the route of `name`; nil if no pattern matches or an exception applies.
+    /// Returns the route of `name`; nil if no pattern matches or an `except` pattern does.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
-    /// Returns the route of `name`, and reports more specific matches that exclude the name.
+    /// Returns the route of `name`, and reports more specific routes that exclude the name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
         func accepted(_ match: Match?) -> Match? {
@@ -247,11 +248,11 @@ extension RouteTable {
         /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// One example for each distinct pair of sources at the same route index.
+        /// One example for each distinct pair of old and new sources at the same route index.
         let pairs: [(old: Match, new: Match)]
     }
 
-    /// Compares this table with an `older` one, on any thread, in linear time.
+    /// Compares this table with an `older` table in linear time; usable on any thread.
     package func comparison(with older: RouteTable) -> Comparison {
         struct Pair: Hashable {
             let old: Int
@@ -276,11 +277,11 @@ extension RouteTable {
 // MARK: - Digest
 
 extension RouteTable {
-    /// Returns a digest of the map from names to sources, equal in all processes.
+    /// Returns a digest of the map from names to sources, which is the same in every process.
     ///
     /// The time is linear in the size of the table.
     ///
-    /// - Parameter sources: digests of the sources, by their number.
+    /// - Parameter sources: digests of the sets of sources, by their number.
     func digest(_ sources: [UInt64]) -> UInt64 {
         let routes = matches.map { match in
             var digest = SettingsDigest()
@@ -288,7 +289,7 @@ extension RouteTable {
             for exception in match.exceptions { digest.add(exception) }
             return digest.value
         }
-        // A sum, because the order of a dictionary differs between processes.
+        // The digests are summed, because the order of a dictionary differs between processes.
         return claims.reduce(into: 0) { sum, entry in
             let claims = entry.value
             for match in [claims.exact, claims.suffix, claims.below] {

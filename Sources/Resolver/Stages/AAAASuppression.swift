@@ -3,7 +3,7 @@ internal import DNSWire
 
 /// AAAA suppression for networks without IPv6 (`aaaa: suppress`).
 ///
-/// Answers NODATA, because the name may exist.  Static hosts and `localhost` keep their IPv6
+/// The answer is NODATA, because the name may exist. Static hosts and `localhost` keep their IPv6
 /// addresses.
 enum AAAASuppression {
     /// Returns NODATA for an AAAA query; nil for other types.

@@ -3,7 +3,7 @@ package import DNSCache
 package import Net
 
 extension CacheSweep {
-    /// Runs the sweep to its end with a pause after each step, and returns the number of entries.
+    /// Runs the sweep to its end with a pause after each step; returns the number of entries.
     ///
     /// The first step runs before the first suspension.
     @ServiceLoop
@@ -24,7 +24,7 @@ extension Clocks {
         do {
             try await sleep(now() + .microseconds(50))
         } catch {
-            // The caller was cancelled; the sweep continues.
+            // The task was cancelled, so it cannot sleep; the sweep continues.
             await Task.yield()
         }
     }

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Writes answers to the cache; no other part of the resolver adds entries.
+/// Writer of answers to the cache; no other part of the resolver adds entries.
 @ServiceLoop
 final class CacheWriter {
     private let freshness: Freshness
@@ -13,8 +13,8 @@ final class CacheWriter {
 
     private(set) var networksLeft: UInt64 = 0
 
-    /// Cache writer of the new settings, and the validity check; nil while these settings are
-    /// active.
+    /// Cache writer of the settings that replaced these, and the rule for valid answers; nil while
+    /// these settings are active.
     private var successor: (cacheWriter: CacheWriter, succession: ReloadInvalidation)?
 
     init(
@@ -29,7 +29,7 @@ final class CacheWriter {
         self.clocks = clocks
     }
 
-    /// Prevents that failures of work in flight are cached.
+    /// Prevents failures of queries in flight from being cached.
     func networkChanged() { networksLeft += 1 }
 
     /// Marks the settings as replaced: only answers valid under the new settings are cached.
@@ -50,7 +50,7 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches an answer and its siblings.
+    /// Caches an answer, and the answers to other questions from the same call.
     ///
     /// - Parameter before: the value of `networksLeft` when the query was sent.
     func keep(
@@ -60,7 +60,7 @@ final class CacheWriter {
         networksLeftBefore before: UInt64,
         trace: Trace?
     ) {
-        // A cached failure would hide an answer from the snapshot.
+        // A cached failure would hide an answer that the snapshot contains.
         let keepsFailure = before == networksLeft && snapshotWaiters.cachesFailures
         if !finding.resolution.isFailure || keepsFailure {
             keep(finding.resolution, for: query.question, match, trace)
@@ -109,6 +109,6 @@ final class CacheWriter {
 }
 
 extension Explanation {
-    /// RFC 8914 §4.14.
+    /// Extended error of a cached failure (RFC 8914 §4.14).
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

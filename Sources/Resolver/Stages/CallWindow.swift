@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Sliding-window limit of events per minute.
+/// Limit of events per minute, as an exact sliding window.
 ///
-/// A token bucket allows up to twice the limit in one minute.  This limit bounds paid calls, so it
-/// must be exact.
+/// A token bucket would allow up to twice the limit in a minute, but this one bounds paid calls.
 struct CallWindow {
     /// Times of the latest events, at most `limit`: a ring buffer that starts at `oldest`.
     private var times: [Instant] = []
@@ -15,7 +14,7 @@ struct CallWindow {
         self.limit = limit
     }
 
-    /// Copies the latest events of a window, whose limit may differ.
+    /// Copies the latest events from `old`, whose limit may differ.
     mutating func takeOver(from old: CallWindow) {
         let times = old.times[old.oldest...] + old.times[..<old.oldest]
         self.times = Array(times.suffix(limit))

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Replaces an upstream's NXDOMAIN by NODATA for names that vendors serve.
+/// Replaces an upstream's NXDOMAIN with NODATA for names that vendors serve.
 ///
 /// NXDOMAIN applies to all types of a name (RFC 8020 §2), but upstreams do not know names that are
 /// registered only with a vendor.  A stub resolver that caches NXDOMAIN for TXT or HTTPS would drop
@@ -13,18 +13,18 @@ struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Seconds for which an upstream's NXDOMAIN or NODATA is valid if the vendors have failed.
+    /// Seconds for which an upstream's NXDOMAIN or NODATA is cached after the vendors have failed.
     ///
-    /// A vendor may have addresses of the name.
+    /// A vendor may have addresses for the name.
     let unconfirmedLifetime: UInt32
 
-    /// Returns an upstream's answer to `query`, with NODATA in place of an unreliable NXDOMAIN.
+    /// Returns an upstream's answer to `query`, with NODATA instead of an unreliable NXDOMAIN.
     ///
     /// - Parameters:
-    /// - match: the route of the name; without vendors the answer is not changed.
-    /// - isVendorEmpty: true if a vendor has just returned no address of either family.
-    /// - hasVendorFailed: true if vendors were called and none answered.
-    /// - siblings: answers to other types of the name from the vendor's reply.
+    ///   - match: the route of the name; without vendors the answer is not changed.
+    ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
+    ///   - hasVendorFailed: true if vendors were called and no vendor answered.
+    ///   - siblings: answers to other types of the name from the vendor's reply.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,
@@ -57,14 +57,14 @@ struct DenialFilter {
         let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
         guard hasAddresses || !isDenied else {
             guard !query.asksForAddress, !isVendorEmpty else { return resolution }
-            // The answer relies on a cached NXDOMAIN, and expires with it.
+            // The answer relies on a cached NXDOMAIN, so both expire at the same time.
             var denial = resolution
             denial.shorten(to: UInt32(clamping: denied), query.question)
             return denial
         }
         var noData = resolution
         noData.rcode = .noError
-        // AD was for NXDOMAIN, not for NODATA.
+        // AD was valid for NXDOMAIN, not for NODATA.
         noData.isAuthentic = false
         return noData
     }

@@ -6,7 +6,7 @@ package import Net
 
 /// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries go through `SingleFlight`, which shares them with clients.  Refreshes are bounded: an
+/// Queries go through `SingleFlight`, which shares them with clients. Refreshes are bounded: an
 /// answer is refreshed once, and only in demand; vendor calls have a budget per minute; nothing is
 /// sent while no vendor of the route accepts queries.
 @ServiceLoop
@@ -23,17 +23,17 @@ package final class Prefetcher {
 
     private var underWay: Set<Subject> = []
 
-    /// Next check of each name in `prefetch.names`; absent while the check runs.
+    /// Time of the next check of each name in `prefetch.names`; absent while the name is checked.
     private var due: [Name: Instant] = [:]
     private var isKeeping = false
 
-    /// Consecutive failures of each name in `prefetch.names`.
+    /// Number of consecutive failures of each name in `prefetch.names`.
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
     package var numbers: RefreshNumbers { statistics.refreshes }
 
-    /// Creates the component; `start` begins to refresh the names in `prefetch.names`.
+    /// Creates the prefetcher; `start` begins to refresh the names in `prefetch.names`.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
@@ -57,7 +57,8 @@ package final class Prefetcher {
 
     /// Refreshes an answer that a client got from the cache, when the cache requests it.
     ///
-    /// - Parameter client: the client that vendor calls are charged to; nil for the daemon itself.
+    /// - Parameter client: the client whose limits vendor calls count against; nil for the
+    ///   daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
         ServiceLoop.task { [self] in _ = await attempt(query, for: client) }
@@ -93,7 +94,7 @@ package final class Prefetcher {
         alarm.set(nil)
     }
 
-    /// Continues the work of `old`, with its budget window and failure counts.
+    /// Continues the work of `old`, with its calls of the current minute and its failure counts.
     func takeOver(from old: Prefetcher) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -102,13 +103,13 @@ package final class Prefetcher {
         start()
     }
 
-    /// Clears failures, and checks all names after 1 s, when the network has settled.
+    /// Clears failure counts, and checks all names after 1 s, when the network has settled.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
     }
 
-    /// Schedules a check at `instant` of all names without a local answer.
+    /// Schedules a check of all names in `prefetch.names` without a local answer.
     private func lookAtNames(_ instant: Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names where isPrefetched(name) {
@@ -129,16 +130,16 @@ package final class Prefetcher {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes the addresses of a name if due.
+    /// Refreshes those addresses of a name that are due.
     ///
-    /// A comes before AAAA, because a call for A may return both families.
+    /// A is queried before AAAA, because a call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // Static hosts and `aaaa: suppress` answer this question; both can change later.
+            // A local answer needs no refresh; hosts and settings can change later.
             guard !localAnswers.cover(query.question), isWanted(query) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -155,7 +156,7 @@ package final class Prefetcher {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// False for AAAA that no client wants, if the vendor bills each family.
+    /// False for an AAAA query that no client sends, if the vendor bills each family.
     private func isWanted(_ query: Query) -> Bool {
         guard query.question.type == .aaaa,
             let route = routes.route(for: query.question.name)?.route,
@@ -164,7 +165,7 @@ package final class Prefetcher {
         return vendor.isWorthRefreshing(query.question.name, .v6, route.options.families)
     }
 
-    /// Returns the refresh time of the cached answer; nil if it is due now or not cached.
+    /// Returns the time at which the cached answer must be refreshed; nil if due now or not cached.
     private func refreshTime(_ query: Query) -> Instant? {
         let now = clocks.now()
         guard let rule,
@@ -178,7 +179,7 @@ package final class Prefetcher {
 
     // MARK: - Queries
 
-    /// Unit of a refresh: a question, or a name if one call returns both families.
+    /// Unit of one refresh: a question, or a name if one call returns both families.
     private struct Subject: Hashable {
         let name: Name
         let type: RecordType?
@@ -187,11 +188,11 @@ package final class Prefetcher {
     private enum Outcome {
         case done, failed
 
-        /// Not started: in flight, no vendor available, or over the budget.
+        /// Not started: the query is in flight, no vendor is available, or the budget is used up.
         case refrained
     }
 
-    /// Refreshes an answer unless it is in flight, over the budget or without an available vendor.
+    /// Refreshes an answer, unless it is in flight, over the budget or without an available vendor.
     private func attempt(_ query: Query, for payer: ClientNetwork? = nil) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
@@ -239,17 +240,17 @@ package final class Prefetcher {
 }
 
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Refreshes started; each becomes `done` or `failed`, or is in flight.
+    /// Refreshes started; each is later counted in `done` or `failed`.
     package var started: UInt64 = 0
 
     package var done: UInt64 = 0
 
-    /// Refreshes that failed; the cached answer is unchanged.
+    /// Refreshes that failed; the cached answer did not change.
     package var failed: UInt64 = 0
 
     /// Refreshes not started because of the budget per minute.
     package var overBudget: UInt64 = 0
 
-    /// Refreshes not started because no vendor accepted queries.
+    /// Refreshes not started because no vendor of the route accepted queries.
     package var held: UInt64 = 0
 }

@@ -4,11 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Queries upstreams, and removes addresses that the settings do not allow.
+/// Stage that queries upstreams, and removes addresses that the settings do not allow.
 ///
-/// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records are
-/// replaced by cached addresses if a vendor or the setting `hosts` resolves their target.  Without
-/// cached addresses the hints are removed, and clients send A and AAAA queries (RFC 9460 §7.3).  No
+/// Private addresses of public names are removed. Address hints in SVCB and HTTPS records are
+/// replaced with cached addresses if a vendor or the setting `hosts` resolves their target. Without
+/// cached addresses the hints are removed, and clients send A and AAAA queries (RFC 9460 §7.3). No
 /// vendor is called for a hint.
 @ServiceLoop
 final class ServiceBindingFilter {
@@ -38,7 +38,7 @@ final class ServiceBindingFilter {
         self.clocks = clocks
     }
 
-    /// Queries upstreams for a filtered answer.
+    /// Queries upstreams, and completes with the filtered answer.
     ///
     /// Calls `completion` exactly once, possibly before `ask` returns.
     func ask(
@@ -63,7 +63,7 @@ final class ServiceBindingFilter {
         }
     }
 
-    /// Returns the plan of `ask`; sends nothing.
+    /// Returns the plan that `ask` would carry out; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -82,7 +82,7 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the answer for service bindings of a vendor's name that are not forwarded.
+    /// Returns the answer to an SVCB or HTTPS query for a vendor's name that must not be forwarded.
     private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -142,10 +142,10 @@ final class ServiceBindingFilter {
 
     private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// Returns the source of the address hints for `target`.
+    /// Returns the hints to use for `target`.
     ///
-    /// If the owner has vendors and the target has none, all hints are removed: the route exists to
-    /// avoid upstreams' addresses.
+    /// If the queried name has vendors and the target has none, all hints are removed: the route
+    /// exists to avoid the addresses that upstreams return.
     private func hints(
         _ target: Name,
         _ query: Query,

@@ -5,8 +5,8 @@ package import Net
 
 /// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// A client gets the snapshot's answer as soon as its entry is loaded.  It gets a failure only at
-/// its deadline, or if the snapshot has no answer.  ``ResolverLimits/waiting`` applies, because a
+/// A client gets the snapshot's answer as soon as its entry is loaded. It gets a failure only at
+/// its deadline, or if the snapshot has no answer. ``ResolverLimits/waiting`` applies, because a
 /// query waits here longer than in ``SingleFlight``.
 @ServiceLoop
 package final class SnapshotWaiters {
@@ -17,8 +17,7 @@ package final class SnapshotWaiters {
 
         let began: Instant
 
-        /// Start of the first query for this name, from which the wait before a stale answer
-        /// counts.
+        /// Start of the first query for this name; the wait before a stale answer counts from here.
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
@@ -26,12 +25,12 @@ package final class SnapshotWaiters {
         var order: UInt64 = 0
         var line: FairLine<Waiting>?
 
-        /// The snapshot's answer, and the time at which the client gets it.
+        /// Answer from the snapshot, and the time at which the client gets it.
         fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         fileprivate var failure: Resolution?
 
-        /// Released when called, because the table keeps the entry for a while.
+        /// Completion handler; released when called, because the table keeps the entry for a while.
         private var completion: Resolver.Completion?
 
         fileprivate init(
@@ -52,8 +51,7 @@ package final class SnapshotWaiters {
             self.completion = completion
         }
 
-        /// Time at which the client gets an answer if nothing changes; nil if it waits for its
-        /// resolution.
+        /// Time at which the client gets an answer if nothing changes; nil while it waits for one.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
@@ -70,13 +68,13 @@ package final class SnapshotWaiters {
     /// Waiting clients in order of arrival; answered clients are removed lazily.
     private var clients: [Waiting] = []
 
-    /// Clients that the current check of the cache has not reached; empty between checks.
+    /// Clients that the current check of the cache has not reached yet; empty between checks.
     private var unchecked: ArraySlice<Waiting> = []
 
     /// True if another check of the cache must follow the current one.
     private var checksAgain = false
 
-    /// Start of the loading; nil if no snapshot is being loaded.
+    /// Start of loading the snapshot; nil if no snapshot is being loaded.
     private var began: Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.check() }
@@ -84,7 +82,7 @@ package final class SnapshotWaiters {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    /// Minimum interval between two checks, so that many deadlines share one.
+    /// Minimum interval between two checks, so that many deadlines share one check.
     static let grain: Duration = .milliseconds(20)
 
     /// Maximum number of clients checked in one turn of the service loop.
@@ -104,24 +102,24 @@ package final class SnapshotWaiters {
 
     var isLoading: Bool { began != nil }
 
-    /// False while the first clients may still wait for the snapshot.
+    /// True if failures may be cached; false while the first clients may wait for the snapshot.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
 
     package func begin() { began = clocks.now() }
 
-    /// Marks the end of the loading, successful or not, and answers the waiting clients.
+    /// Marks the end of loading, successful or not, and answers the waiting clients.
     package func end() {
         began = nil
         check()
     }
 
-    /// Adds a client; returns nil if the client was refused, after calling `completion`.
+    /// Adds a client; if a limit refuses the client, calls `completion` and returns nil.
     ///
     /// - Parameters:
-    /// - client: the client that the query counts against; nil for the daemon itself.
-    /// - firstBegan: start of the first query for this name.
+    ///   - client: the client whose limits the query counts against; nil for the daemon.
+    ///   - firstBegan: start of the first query for this name.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -156,7 +154,7 @@ package final class SnapshotWaiters {
         return waiting
     }
 
-    /// Takes the result of resolving for a client; ignored if the client has its answer.
+    /// Takes a client's result from the resolver; ignored if the client already has its answer.
     func resolved(_ waiting: Waiting, _ resolution: Resolution) {
         guard !waiting.isOver else { return }
         if let restored = waiting.restored {
@@ -198,7 +196,7 @@ package final class SnapshotWaiters {
         setAlarm()
     }
 
-    /// Answers a client if the cache now has its answer, or if there is nothing to wait for.
+    /// Answers a client if the cache now has its answer, or if waiting is pointless.
     private func check(_ waiting: Waiting, now: Instant) {
         guard !waiting.isOver else { return }
         if waiting.restored == nil,

@@ -12,7 +12,7 @@ package enum SpecialNames {
     static func refusal(_ question: Question) -> Resolution? {
         switch question.type {
         case .any:
-            // RFC 8482 §4.2: a short answer in place of all records.
+            // A short answer instead of all records (RFC 8482 §4.2).
             let hinfo = Record(
                 name: question.name,
                 type: .hinfo,
@@ -55,7 +55,7 @@ package enum SpecialNames {
             return denial(question, zone: zone)
         }
         if name.isEqualOrBelow(homeZone) {
-            // RFC 8375 §4: only DS of `home.arpa` itself is forwarded.
+            // Only DS of `home.arpa` itself is forwarded (RFC 8375 §4).
             return name == homeZone && question.type == .ds
                 ? nil : emptyZone(question, zone: homeZone)
         }
@@ -82,7 +82,7 @@ package enum SpecialNames {
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // RFC 9462 §6.4: an upstream's designation of itself does not apply to this server.
+            // An upstream's designation of itself would not apply to this server (RFC 9462 §6.4).
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
@@ -93,7 +93,7 @@ package enum SpecialNames {
         return nil
     }
 
-    /// Answers from a zone that contains only its SOA (RFC 6303 §3).
+    /// Returns the answer from a zone that contains only its SOA (RFC 6303 §3).
     private static func emptyZone(_ question: Question, zone: Name) -> Resolution {
         guard question.name == zone else { return denial(question, zone: zone) }
         guard question.type == .soa else {
@@ -105,7 +105,7 @@ package enum SpecialNames {
         )
     }
 
-    /// Answers `localhost` with loopback addresses only (RFC 6761 §6.3).
+    /// Returns the answer for `localhost`: loopback addresses only (RFC 6761 §6.3).
     private static func localhost(_ question: Question) -> Resolution {
         let data: RecordData
         switch question.type {

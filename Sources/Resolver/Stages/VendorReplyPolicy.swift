@@ -4,16 +4,16 @@ internal import HTTPDNS
 
 /// Meaning of a vendor's reply to a question.
 ///
-/// A reply without addresses does not show whether the name exists: it may not be registered with
-/// the vendor.  Then there is no resolution, and the fallback is queried.
+/// A reply without addresses does not show that the name does not exist: it may exist, but not be
+/// registered with the vendor.  Then there is no resolution, and the fallback is queried.
 struct VendorReplyPolicy {
-    /// Answer; nil if the vendor has no usable address of the requested family.
+    /// Answer to the question; nil if the vendor has no usable address of the requested family.
     private(set) var resolution: Resolution?
 
-    /// Answers for the other family, if the reply covers it.
+    /// Answers for the other address family, if the reply covers that family.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
-    /// Number of private addresses that were removed.
+    /// Number of private addresses removed from the reply.
     private(set) var dropped: UInt64 = 0
 
     /// True if the vendor has no usable address of either family.
@@ -54,7 +54,7 @@ struct VendorReplyPolicy {
                     provenance: provenance
                 )
             } else {
-                // All addresses were unusable, which differs from NODATA.
+                // All addresses were unusable, which is not NODATA.
                 found = nil
             }
             guard let found else { continue }

@@ -2,13 +2,12 @@
 internal import DNSWire
 package import Net
 
-/// DNS over HTTPS (RFC 8484) with POST, and HTTP/2 if the server supports it.
+/// Transport for DNS over HTTPS (RFC 8484): POST, with HTTP/2 if the server supports it.
 package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// Queries are repeated only because a silent connection may be dead, not because of slow
-    /// answers.
+    /// Minimum time before a query is repeated, in case the connection is dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -29,10 +28,10 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    /// - http: the HTTP client for client queries, shared with other servers.
-    /// - probes: the HTTP client for probes with its own connections, also shared; nil to use
+    ///   - http: the HTTP client for client queries, which other servers share.
+    ///   - probes: the HTTP client for probes, with its own connections, also shared; nil to use
     ///     `http`.
-    /// - shares: the limit of client queries in flight, shared with other upstreams.
+    ///   - shares: the limit of client queries in flight, which other upstreams share.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -76,7 +75,7 @@ package final class HTTPSTransport: UpstreamTransport {
         request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
-        // A silent connection justifies another connection; a slow name does not.
+        // A silent connection justifies a new connection; a slow name does not.
         request.wantsFreshConnection = earlier.map { (lastReceived ?? $0) <= $0 } ?? false
         request.wantsTimes = place != nil
         place?.update { $0.request = request.redacted }
@@ -133,14 +132,14 @@ package final class HTTPSTransport: UpstreamTransport {
 
     private static let headers = ["Content-Type: \(mediaType)", "Accept: \(mediaType)"]
 
-    /// RFC 8484 §6.
+    /// Media type of a DNS message (RFC 8484 §6).
     private static let mediaType = "application/dns-message"
 }
 
 // MARK: - Replies
 
 extension HTTPSTransport {
-    /// Returns the message in a reply; TTLs are reduced by the HTTP `Age` (RFC 8484 §5.1).
+    /// Returns the DNS message in an HTTP reply; reduces TTLs by the HTTP `Age` (RFC 8484 §5.1).
     static func message(
         in reply: HTTPReply,
         to exchange: UpstreamExchange
@@ -159,7 +158,7 @@ extension HTTPSTransport {
         return answer
     }
 
-    /// True for the media type of a DNS message, ignoring case and parameters.
+    /// True if `type` is the media type of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
         // Fast path: parsing this text costs as much as parsing the message.
@@ -167,7 +166,7 @@ extension HTTPSTransport {
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }
 
-    /// Parses a number of seconds, limited to the maximum (RFC 9111 §1.2.2).
+    /// Parses a number of seconds; a larger number becomes the maximum (RFC 9111 §1.2.2).
     private static func seconds(_ text: String) -> UInt32? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil

@@ -2,10 +2,10 @@
 internal import DNSWire
 internal import Net
 
-/// Pipelined connection with replies in any order (RFC 7766 §6.2.1.1).
+/// Connection with pipelined queries; replies may come in any order (RFC 7766 §6.2.1.1).
 ///
-/// Queries can be queued before the connection is established.  The connection ends when it is
-/// idle, when the server closes it, or on an error.  Then ``StreamExchanger`` creates a new one.
+/// Queries can be queued before the connection is established. The connection ends when it is idle,
+/// when the server closes it, or on an error. Then ``StreamExchanger`` creates a new one.
 @ServiceLoop
 final class PipelinedConnection {
     typealias Opening =
@@ -24,7 +24,7 @@ final class PipelinedConnection {
 
     let begun: Instant
 
-    /// True after the connection was established.
+    /// True after the connection was established, even if it has ended.
     private(set) var wasOpen = false
 
     private(set) var lastReceived: Instant?
@@ -32,7 +32,7 @@ final class PipelinedConnection {
     /// Reason for the end of the connection; nil while it is in use.
     private(set) var end: UpstreamError?
 
-    /// Messages that match no query.
+    /// Number of received messages that match no query.
     private(set) var foreignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -40,10 +40,10 @@ final class PipelinedConnection {
 
     private var pending: [UInt16: Pending] = [:]
 
-    /// IDs of abandoned queries that may still be answered.
+    /// IDs of queries that were abandoned, but that the server may still answer.
     private var givenUp: Set<UInt16> = []
 
-    /// Octets to write; `isWriting` is true while a task writes.
+    /// Octets to write; `isWriting` is true while a task writes them.
     private var outbox: [UInt8] = []
     private var isWriting = false
 
@@ -101,7 +101,7 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // No data at all for this time: the connection has failed, not the name.
+            // If no data at all arrived for this time, the connection has failed, not the name.
             let silentSince = max(entry.since, lastReceived ?? clocks.now())
             if clocks.now() - silentSince >= UpstreamLimits.fairWait {
                 close(.broken("the connection is silent"))
@@ -112,7 +112,7 @@ final class PipelinedConnection {
         }
     }
 
-    /// Accepts no more queries; the connection ends after the last reply.
+    /// Stops accepting queries; the connection ends after the last reply.
     func retire() {
         isRetired = true
         if pending.isEmpty { close(.broken("the connection was retired")) }
@@ -149,7 +149,7 @@ extension PipelinedConnection {
         write(to: stream)
     }
 
-    /// Starts to write; queries of the same turn of the loop are sent together.
+    /// Starts to write; queries from the same turn of the service loop are sent together.
     private func write(to stream: any OctetStream) {
         guard !isWriting, !outbox.isEmpty else { return }
         isWriting = true
@@ -172,7 +172,7 @@ extension PipelinedConnection {
 // MARK: - Reading
 
 extension PipelinedConnection {
-    /// Opens the connection and reads until it ends.
+    /// Opens the connection, and reads until the connection ends.
     private func run(_ open: Opening) async {
         do throws(UpstreamError) {
             let stream = try await open(begun + UpstreamLimits.connect)
@@ -226,8 +226,7 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts an unmatched message; a few end the connection, because the server must have sent
-    /// them.
+    /// Counts an unmatched message; several end the connection: only the server can send them.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {
@@ -235,7 +234,7 @@ extension PipelinedConnection {
         }
     }
 
-    /// Applies the server's idle timeout (RFC 7828 §3.4).
+    /// Sets the idle timeout that the server sent (RFC 7828 §3.4).
     func keep(for timeout: Duration) {
         idle = min(timeout, UpstreamLimits.longestIdle)
         if idle == .zero { retire() }

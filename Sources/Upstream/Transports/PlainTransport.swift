@@ -2,12 +2,12 @@
 internal import DNSWire
 package import Net
 
-/// Unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
+/// Transport for unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
 package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
 
-    /// UDP loses datagrams, so queries are repeated without delay.
+    /// No minimum time before a query is repeated, because UDP loses datagrams.
     package let repeatsAfter: Duration? = .zero
 
     private var tcpRetries: UInt64 = 0

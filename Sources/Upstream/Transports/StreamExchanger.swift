@@ -2,17 +2,17 @@
 internal import DNSWire
 internal import Net
 
-/// Exchanges with one server over two persistent connections: client queries and probes.
+/// Exchanger with one server over two persistent connections: client queries and probes.
 ///
 /// On a shared connection, a server that answers in order would delay a probe behind slow queries
-/// and seem down.
+/// and would seem down.
 @ServiceLoop
 final class StreamExchanger {
     private var opened: UInt64 = 0
 
     private var reused: UInt64 = 0
 
-    /// Unmatched messages on closed connections.
+    /// Number of unmatched messages on connections that have ended.
     private var earlierForeignReplies: UInt64 = 0
 
     private let clocks: Clocks
@@ -40,8 +40,8 @@ final class StreamExchanger {
     /// Sends a query, and repeats it once on a new connection if the connection is lost.
     ///
     /// - Parameters:
-    /// - since: a connection without received data since then is not used.
-    /// - completion: the completion handler; receives a complete matching reply of any RCODE.
+    ///   - since: a connection that has received no data since then is not used.
+    ///   - completion: the completion handler; receives a complete matching reply with any RCODE.
     func ask(
         _ exchange: UpstreamExchange,
         since: Instant?,
@@ -76,7 +76,7 @@ final class StreamExchanger {
                 deadline: deadline
             )
         } catch {
-            // Without a network change, a connection that was never established is not lost.
+            // Without a network change, a connection that was never established cannot be lost.
             let wasLost = connection.wasOpen || error == Self.dropped
             guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
                 throw error
@@ -96,7 +96,7 @@ final class StreamExchanger {
         return try validate(octets, exchange, on: connection)
     }
 
-    /// Drops the connections; their queries are repeated on new ones.
+    /// Drops both connections; their queries are repeated on new connections.
     func drop() {
         for connection in current.values {
             connection.close(Self.dropped)

@@ -2,13 +2,12 @@
 internal import DNSWire
 package import Net
 
-/// DNS over TCP (RFC 7766) or TLS (DoT, RFC 7858) on a persistent connection.
+/// Transport for DNS over TCP (RFC 7766) or TLS (DoT, RFC 7858) on a persistent connection.
 package final class StreamTransport: UpstreamTransport {
     package let isProtected: Bool
     package let validates: Bool
 
-    /// Queries are repeated only because a silent connection may be dead, not because of slow
-    /// answers.
+    /// Minimum time before a query is repeated, in case the connection is dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let exchanger: StreamExchanger

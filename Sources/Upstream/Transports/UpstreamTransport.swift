@@ -2,9 +2,9 @@
 internal import DNSWire
 package import Net
 
-/// Transport to one server: sends a query and returns the matching reply.
+/// Transport to one server, which sends a query and returns the matching reply.
 ///
-/// It matches messages to queries by ID and question.  ``Forwarder`` checks the content.
+/// A transport matches messages to queries by ID and question. ``Forwarder`` checks the content.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
@@ -13,10 +13,10 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if queries request AD and AD in replies is trusted.
     nonisolated var validates: Bool { get }
 
-    /// See ``Forwarding/repeatsAfter``.
+    /// Time after which a query is repeated; see ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query as ``Forwarding/ask(_:repeating:deadline:_:_:)``; the reply may have any
+    /// Sends a query, as ``Forwarding/ask(_:repeating:deadline:_:_:)`` does; the reply may have any
     /// RCODE.
     func carry(
         _ query: ForwardedQuery,
@@ -26,7 +26,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
         _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
     )
 
-    /// See ``Forwarding/forgeries``.
+    /// Number of sockets closed because of forged replies; see ``Forwarding/forgeries``.
     var forgeries: UInt64 { get }
 
     /// Stores the transport's counters in `numbers`.
