@@ -3,7 +3,7 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// Makes a kind of secret; the result of `complaint` must not quote the secret.
+    /// Value: secret that `complaint` accepts; the text from `complaint` must not quote the secret.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -21,9 +21,9 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// Secret `{file: PATH}` or `{credential: NAME}`, read immediately.
+    /// Value: secret `{file: PATH}` or `{credential: NAME}`, which is read immediately.
     ///
-    /// Messages never quote an invalid value, which may be the secret.
+    /// Messages never quote an invalid value, because it could be the secret itself.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(

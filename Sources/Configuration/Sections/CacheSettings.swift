@@ -18,7 +18,7 @@ package struct CacheSettings: Sendable, Equatable {
 
     package var prefetch: Prefetch? = Prefetch()
 
-    /// Lifetime of negative answers (RFC 2308 §5).
+    /// Limits of the TTL of negative answers (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)
