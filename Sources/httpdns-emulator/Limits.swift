@@ -10,13 +10,11 @@ enum Limits {
 
     static let bodyOctets = 64 * 1024
 
-    /// Maximum octets in one read.
     static let readOctets = 4096
 
     /// Maximum octets to read after a refused request.
     static let drainedOctets = 1024 * 1024
 
-    /// Octets of filler in one write.
     static let writeOctets = 64 * 1024
 
     /// Maximum content for `huge`, which is never in memory as a whole.

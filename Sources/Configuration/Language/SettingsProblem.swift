@@ -53,7 +53,6 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// All errors of the settings files, in order.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
     package var problems: [SettingsProblem]
 

@@ -8,10 +8,10 @@ import CYAML
         var kind: Kind
         var place: YAMLPlace
 
-        /// True if the node has an anchor `&name`.
+        /// True for an anchor `&name`.
         var isAnchored = false
 
-        /// True if the node has a tag `!name`.
+        /// True for a tag `!name`.
         var isTagged = false
 
         enum Kind {

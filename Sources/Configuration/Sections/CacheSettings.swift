@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Settings of the cache.
 package struct CacheSettings: Sendable, Equatable {
     /// Size in octets.
     package var size = 64 << 20

@@ -2,7 +2,7 @@
 import DNSWire
 package import Net
 
-/// Settings of a resolver for queries that no vendor answers.
+/// Resolver for queries that no vendor answers.
 package struct UpstreamSettings: Sendable, Equatable {
     package var name: String
 

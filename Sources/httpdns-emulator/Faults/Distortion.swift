@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer, which the vendor's code applies, because it knows the format.
+/// Faults inside an answer, which the vendor's code applies.
 struct Distortion: Sendable, Equatable {
     var zeroAddress = false
     var ttl: String?
@@ -110,7 +110,7 @@ enum Gzip {
             + littleEndian(UInt32(truncatingIfNeeded: octets.count))
     }
 
-    /// Returns the CRC-32 (RFC 1952 §8).
+    /// CRC-32 (RFC 1952 §8).
     private static func checksum(_ octets: [UInt8]) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {

@@ -9,7 +9,6 @@ struct Connection: Sendable {
 
     let emulator: Emulator
 
-    /// Serves requests until the client or a fault ends the connection.
     func serve() async {
         // A disconnected peer has no address.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"

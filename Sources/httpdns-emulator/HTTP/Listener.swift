@@ -8,7 +8,7 @@ struct Listener: Sendable {
 
     private let socket: Socket
 
-    /// `Address and port in use, as `ADDR:PORT`.
+    /// Address and port in use, as `ADDR:PORT`.
     let address: String
 
     init(_ endpoint: Endpoint) async throws {

@@ -12,7 +12,6 @@ struct Parameters: Sendable {
         }
     }
 
-    /// Creates parameters from another source, such as an encrypted parameter.
     init(_ values: [String: String]) { self.values = values }
 
     subscript(name: String) -> String? { values[name] }

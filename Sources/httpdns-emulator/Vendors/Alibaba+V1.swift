@@ -46,7 +46,7 @@ extension Alibaba {
         }
     }
 
-    /// Returns the answer for one name: both address families in one object.
+    /// Returns both address families in one object.
     private func single(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let (name, client) = (question.names[0], question.clients[0])
         let answers = question.families.map { ($0, zone.answer(name, $0, for: Address(client))) }
@@ -62,7 +62,7 @@ extension Alibaba {
         return .object(members + Self.extra(question))
     }
 
-    /// Returns the answer for several names: an entry for each name, client and address family.
+    /// Returns an entry for each name, client and address family.
     private func batch(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var entries: [JSONText] = []
         for name in question.names where zone.isRegistered(name) {

@@ -8,7 +8,6 @@ import Foundation
 /// wrong AliDNS key causes 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
 /// `ts` can differ by 600 s; methods other than GET cause 405.
 struct DNSJSON: Vendor {
-    /// Account, which only AliDNS needs.
     var account = Account()
 
     var manner = Manner()
@@ -128,7 +127,6 @@ struct DNSJSON: Vendor {
         )
     }
 
-    /// Reads all parameters except those of the signature.
     private func question(
         _ parameters: Parameters,
         _ request: Request

@@ -29,7 +29,6 @@ extension Tencent {
     /// Maximum number of names in a batch (Tencent Cloud document 379/54976).
     static let batchNames = 8
 
-    /// Reads all parameters except those of the account.
     func question(
         _ parameters: Parameters,
         _ channel: Channel,

@@ -131,7 +131,6 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// Returns the response, encrypted as the channel requires.
     private func respond(
         _ text: String,
         over channel: Channel,

@@ -2,7 +2,6 @@
 import Control
 import DNSWire
 
-/// Facts about a machine for the checks.
 struct MachineFacts: Sendable {
     var isRoot = true
 
@@ -95,9 +94,9 @@ struct MachineFacts: Sendable {
         var name: String
         var addresses: Set<IPAddress> = []
         var duration: Duration?
-        /// Addresses that the daemon returns; nil if the operator gave no name.
+        /// Addresses from the daemon; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Number of local answers from the daemon during the lookup; nil if unknown.
+        /// Local answers from the daemon during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
     }
 

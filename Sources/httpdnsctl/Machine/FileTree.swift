@@ -8,7 +8,7 @@ struct FileTree: Sendable {
     /// Directory of the image without a final slash; empty for this machine.
     let root: String
 
-    /// Maximum size of a file that is read; the expected files have a few lines.
+    /// Maximum size of a file.
     static let maximumOctets = 1 << 20
 
     /// Maximum number of symbolic links in a path, as in the kernel.

@@ -29,7 +29,7 @@ enum Units {
         return sign + padded.dropLast(digits) + "." + padded.suffix(digits)
     }
 
-    /// Formats a cost with two to nine fraction digits: `0.18 CNY`, `0.000003 CNY`.
+    /// Formats a cost: `0.18 CNY`, `0.000003 CNY`.
     static func money(_ cost: BilledCost) -> String {
         var text = decimal(cost.amount, digits: 9)
         guard text != "-" else { return "- \(cost.currency)" }
@@ -37,7 +37,7 @@ enum Units {
         return "\(text) \(cost.currency)"
     }
 
-    /// Formats units and their cost: `5 units (0.000015 CNY)`.
+    /// Formats units: `5 units (0.000015 CNY)`.
     static func units(_ units: UInt64, _ cost: BilledCost?) -> String {
         count(units, "unit", "units") + (cost.map { " (\(money($0)))" } ?? "")
     }
@@ -66,7 +66,7 @@ enum Units {
         return microseconds(UInt64((value * 1000).rounded()))
     }
 
-    /// Formats a time with its two largest units: `42 s`, `4 min 10 s`, `3 d 4 h`.
+    /// Formats a time: `42 s`, `4 min 10 s`, `3 d 4 h`.
     static func seconds(_ value: Int) -> String {
         let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
         guard value > 0, let first = units.firstIndex(where: { $0.0 <= value }) else {

@@ -29,7 +29,6 @@ enum DiffText {
         return lines
     }
 
-    /// Returns the lines of a regular file, otherwise no lines.
     private static func split(_ state: FileState) -> [String] {
         guard state.kind == .file else { return [] }
         var lines = state.text.split(separator: "\n", omittingEmptySubsequences: false)

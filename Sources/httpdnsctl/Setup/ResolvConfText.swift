@@ -16,7 +16,6 @@ struct ResolvConfText: Equatable, Sendable {
 
     static let maximumServers = 3
 
-    /// Parses the text; skips comments and malformed lines.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             guard let first = line.first, first != "#", first != ";" else { continue }

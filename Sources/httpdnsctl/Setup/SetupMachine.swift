@@ -11,7 +11,6 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Time limit of each command.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
@@ -215,7 +214,6 @@ struct SetupMachine {
         try checkWritable(SetupJournal.path)
     }
 
-    /// Throws if another program has already overwritten a file.
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
