@@ -2,7 +2,7 @@
 
 /// JSON Schema of the settings, for editors.
 ///
-/// It does not check ranges of durations and sizes, references, conflicts and secrets.
+/// The schema does not check ranges of durations and sizes, references, conflicts and secrets.
 package enum SettingsSchema {
     package static var text: String {
         let head = YAMLNode.map([
@@ -99,7 +99,7 @@ extension SettingsSchema {
         ])
     }
 
-    /// Schema for one of `words` with or without quotes: without, `1.1` is a number in YAML 1.2.
+    /// Schema for one of `words`; also accepts the number 1.1 for the word `1.1` (YAML 1.2).
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (

@@ -97,7 +97,7 @@ extension Settings {
         listen.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
             if address.octets == other.octets { return true }
-            // A socket on [::] receives no IPv4 packets here.
+            // Each socket has one address family: a socket on [::] receives no IPv4 packets.
             guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
             return other.ip.isLoopback || environment.isLocal(other)
         }

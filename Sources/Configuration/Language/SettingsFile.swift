@@ -7,7 +7,7 @@ struct SettingsFile: Sendable {
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// True if only root can read the file, so that the daemon cannot.
+    /// True if only root can read the file: the daemon's user cannot.
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {

@@ -4,7 +4,7 @@ package import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
-    /// Value: IP address with an optional port, such as `192.0.2.1:53` or `[2001:db8::1]:53`.
+    /// Kind for an IP address with an optional port, such as `192.0.2.1:53` or `[2001:db8::1]:53`.
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
@@ -14,7 +14,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// Value: IP address with an optional port; port 0 stands for the protocol's default port.
+    /// Kind for an IP address with an optional port; port 0 means the protocol's default port.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -66,7 +66,7 @@ extension SocketAddress {
 }
 
 extension SettingsKind where Value == IPPrefix {
-    /// Value: IP address or network, such as `192.0.2.0/24`.
+    /// Kind for an IP address or network, such as `192.0.2.0/24`.
     static var prefix: SettingsKind {
         .scalar(
             "an IP address or a network such as 192.0.2.0/24",
@@ -154,7 +154,8 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// Value: name of a vendor or upstream; `SettingsChecks` verifies that the name is defined.
+    /// Kind for the name of a vendor or upstream; `SettingsChecks` verifies that the name is
+    /// defined.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,

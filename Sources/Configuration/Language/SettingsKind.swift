@@ -54,7 +54,7 @@ extension SettingsKind {
         )
     }
 
-    /// Value: list of items; invalid items are reported and left out.
+    /// Kind for a list of items; invalid items are reported and left out.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -99,7 +99,7 @@ extension SettingsKind {
         )
     }
 
-    /// Value: word of an enumeration; an alias is refused with the right word as hint.
+    /// Kind for a word of an enumeration; an alias is refused with the right word as hint.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

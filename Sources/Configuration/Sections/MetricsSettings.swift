@@ -92,7 +92,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// Value: list; a single item needs no brackets.
+    /// Kind for a list in which a single item needs no brackets.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind
