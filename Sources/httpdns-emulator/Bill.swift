@@ -14,7 +14,6 @@ final class Bill: Sendable {
 
     private let state = Lock(State())
 
-    /// Answers with an address from Alibaba, by HTTP or HTTPS.
     var alibabaResolutions: (http: Int, https: Int) { state.withLock(\.alibaba) }
 
     func add(_ items: [Charge.Item], rate: Rate, isHTTPS: Bool) {
@@ -92,7 +91,7 @@ struct Charge: Sendable {
     var rate: Rate
     /// Queried address families, IPv4 first; empty for record types other than A and AAAA.
     var families: [Family]
-    /// Client addresses for which the vendor chooses answers.
+    /// Client addresses sent to the vendor.
     var clients: [String]
 
     struct Item: Sendable, Equatable {

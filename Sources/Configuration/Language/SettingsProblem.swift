@@ -2,7 +2,6 @@
 
 /// Place in a settings file; lines and columns count from 1.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
-    /// Path from the command line, or path of a drop-in.
     package var file: String
 
     /// Line; 0 for a setting that is not from a file.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Settings for changes to answers before DNS clients get them.
+/// Settings for changes to answers.
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
 

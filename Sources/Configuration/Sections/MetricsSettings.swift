@@ -19,7 +19,7 @@ package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
 
     static let standardPort: UInt16 = 9353
 
-    /// True for port 0, for which the kernel chooses a port: equal entries do not conflict.
+    /// True for port 0: the kernel chooses a port, so equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }

@@ -3,7 +3,7 @@
 struct Fault: Sendable, Equatable {
     var kind: Kind
 
-    /// Conditions that must all be true for a call.
+    /// Conditions, which must all be true.
     var conditions: [Condition] = []
 
     var text: String
@@ -41,7 +41,7 @@ struct Fault: Sendable, Equatable {
         case every(Int)
         /// True for the first n calls that fulfil the name and path conditions.
         case first(Int)
-        /// True if the call has this lower-case name.
+        /// True for a call with this lower-case name.
         case name(String)
         /// True for this path; without such a condition, a fault applies to lookups only.
         case path(String)

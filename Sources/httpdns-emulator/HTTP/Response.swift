@@ -70,11 +70,8 @@ struct Reply: Sendable {
         case filled(to: Int)
         /// Sends octets that are not HTTP, then FIN.
         case noise
-        /// Sends nothing.
         case silence
-        /// Sends FIN immediately.
         case close
-        /// Sends RST immediately.
         case reset
     }
 }

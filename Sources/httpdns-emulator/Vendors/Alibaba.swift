@@ -108,7 +108,6 @@ struct Alibaba: Vendor {
         var names: [String]
         /// Queried address families, IPv4 first.
         var families: [Family]
-        /// Client addresses for which the answers are chosen.
         var clients: [String]
         var extra: String?
 

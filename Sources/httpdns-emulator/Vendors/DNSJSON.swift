@@ -56,7 +56,6 @@ struct DNSJSON: Vendor {
         /// CD flag, which is only copied to the reply.
         var checkingDisabled = false
         var subnet: String?
-        /// Client address for which the answer is chosen.
         var client: String
         /// True if the reply is only an array of addresses (AliDNS).
         var isShort = false

@@ -13,7 +13,7 @@ protocol Vendor: Sendable {
 }
 
 struct Call: Sendable {
-    /// Channel for the counters, such as `tencent-aes` or `tencent-refused`.
+    /// Channel such as `tencent-aes` or `tencent-refused`.
     var channel: String
 
     /// Names in lower case, without the final dot.

@@ -52,7 +52,6 @@ extension Gatherer {
         return holders
     }
 
-    /// Returns the path of the running daemon's settings file; nil if unknown.
     func settingsOfDaemon(_ machine: MachineFacts) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil

@@ -10,7 +10,6 @@ struct Palette {
         self.width = width
     }
 
-    /// Meaning of a text, which determines its colour.
     enum Tone: String {
         case plain = ""
         case heading = "1"

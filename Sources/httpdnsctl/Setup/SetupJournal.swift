@@ -19,7 +19,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands that a revert runs; nil if it runs `commands`.
+    /// Commands of a revert, if not `commands`.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {

@@ -11,7 +11,7 @@ struct SetupPlan: Equatable, Sendable {
 
     var commands: [[String]] = []
 
-    /// Commands that a revert runs; nil if it runs `commands`.
+    /// Commands of a revert, if not `commands`.
     var undo: [[String]]?
 
     var notes: [String] = []
