@@ -24,7 +24,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // If the reader closed the pipe, the error object is lost.
+                // A write error is ignored: the error object is already lost.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints trees as JSON; plain scalars have the types of YAML 1.2.
+/// Prints YAML trees as JSON; scalars without quotes have the types of YAML 1.2.
 enum JSONText {
-    /// Maximum columns; only a single value may exceed them.
+    /// Maximum columns of a line; only a line with a single value can be longer.
     static let width = 100
 
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
@@ -50,7 +50,7 @@ enum JSONText {
 extension YAMLNode {
     var isTyped: Bool { literal != nil }
 
-    /// Tree with scalars marked as plain if they need no quotes.
+    /// Copy in which scalars are marked as plain if they need no quotes.
     var typed: YAMLNode {
         var copy = self
         switch content {
@@ -67,7 +67,7 @@ extension YAMLNode {
         return copy
     }
 
-    /// Literal by the core schema of YAML 1.2; nil for a string.
+    /// JSON literal of a plain scalar (core schema of YAML 1.2); nil for a string.
     fileprivate var literal: String? {
         guard case .scalar(let text, plain: true) = content else { return nil }
         switch text {

@@ -31,7 +31,7 @@ package enum SettingsManual {
     }
 
     indirect enum Form: Sendable {
-        /// Default of the option, or a value of an example.
+        /// Default of the option, or its value in an example.
         case value(YAMLNode)
 
         case example(YAMLNode)
@@ -40,7 +40,7 @@ package enum SettingsManual {
 
         case named([Example])
 
-        /// Default entries, and an example of an entry.
+        /// Active default entries, and the options of an example entry.
         case list(live: YAMLNode, [Entry])
     }
 
@@ -49,10 +49,9 @@ package enum SettingsManual {
 
         var doc: String
 
-        /// Options that this example describes.
         var entries: [Entry]
 
-        /// Options of this and of the other examples.
+        /// All options of the kind, including those that earlier examples describe.
         var allEntries: [Entry]
     }
 
@@ -139,7 +138,7 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// Effective settings as a settings file; secrets are printed as sources.
+    /// Effective settings as a settings file; a secret is printed as its source.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
         return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"

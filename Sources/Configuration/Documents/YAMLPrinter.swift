@@ -2,7 +2,7 @@
 
 /// Prints trees in a form that `YAMLReader` reads back.
 enum YAMLPrinter {
-    /// Maximum columns; only a single value may exceed them.
+    /// Maximum columns of a line; only a line with a single value can be longer.
     static let width = 100
 
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
@@ -29,7 +29,7 @@ enum YAMLPrinter {
         }
     }
 
-    /// Inserts the dash of a list item into the first line that is not a comment.
+    /// Returns the lines as a list item: the first line that is not a comment gets the dash.
     static func dashed(_ lines: [String], indent: Int) -> [String] {
         var lines = lines
         let margin = String(repeating: " ", count: indent)
@@ -57,7 +57,7 @@ extension YAMLNode {
         }
     }
 
-    /// Returns true if the value fits on one line of `room` characters.
+    /// Returns true if the value is printed on one line, of at most `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .refused: true

@@ -8,7 +8,7 @@ package struct RegularFile: ~Copyable {
 
     let mode: mode_t
 
-    /// True if only root or the group root can read the file.
+    /// True if only the user root or the group root can read the file.
     let isOnlyForRoot: Bool
 
     /// Opens `path` for reading without blocking on a pipe.
@@ -35,7 +35,7 @@ package struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads the content, possibly a secret, without other copies in memory.
+    /// Reads the content without other copies in memory, because it can be a secret.
     package func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(min(limit, 16_384))
@@ -58,7 +58,7 @@ package enum FileError: Error, Hashable {
 
     case notRegular(Kind)
 
-    /// Users other than owner and group have permissions for the file.
+    /// The file has permissions for users other than owner and group.
     case openToTheWorld
 
     case tooLong(limit: Int)

@@ -20,8 +20,7 @@ extension Settings {
 // MARK: - Listeners
 
 extension Settings {
-    /// Checks that unspecified addresses have `allow`; warns of open resolvers and unreachable
-    /// listeners.
+    /// Requires `allow` for wildcard addresses; warns of open resolvers and unreachable listeners.
     private func checkListeners(_ reading: inout SettingsReading) {
         var seen: Set<SocketAddress> = []
         for (index, address) in listen.enumerated() {

@@ -2,12 +2,12 @@
 import Glibc
 
 struct SettingsFile: Sendable {
-    /// Path on the command line, or path of the drop-in.
+    /// Path from the command line, or path of the drop-in.
     let name: String
 
     private let content: Result<[UInt8], Unreadable>
 
-    /// True if a service with its own user cannot read the file.
+    /// True if only root can read the file: the daemon's user cannot.
     private(set) var isOnlyForRoot = false
 
     init(name: String, octets: [UInt8]) {
@@ -41,7 +41,7 @@ struct SettingsFile: Sendable {
         var hint: String?
     }
 
-    /// Parses the file, or returns an error about the whole file; `index` counts the files.
+    /// Returns the parsed file, or an error about the whole file; `index` is the file's index.
     func text(_ index: Int) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index)
@@ -62,10 +62,10 @@ struct SettingsFile: Sendable {
 extension SettingsFile {
     static let directorySuffix = ".d"
 
-    /// Suffix of drop-ins; other files and hidden files are ignored.
+    /// Suffix of drop-ins; other files, and hidden files, are ignored.
     static let suffix = ".yaml"
 
-    /// Reads the drop-ins of `file` in byte order; the directory may be missing.
+    /// Returns the drop-ins of `file` in byte order; none if the directory does not exist.
     static func dropIns(of file: String) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]

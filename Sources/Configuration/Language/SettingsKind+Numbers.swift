@@ -5,15 +5,15 @@ private struct Unit {
 
     let factor: Int
 
-    /// Refused spellings, for which the hint shows the right one.
+    /// Spellings that are refused with `name` as hint.
     let otherNames: [String]
 }
 
-/// Whole numbers with a unit.
+/// Units for whole numbers of time or size.
 private struct Scale: Sendable {
     let units: [Unit]
 
-    /// Unit in the hint for a number without a unit.
+    /// Unit that the hint proposes for a number without a unit.
     let proposed: String
 
     let hasBareZero: Bool
@@ -73,7 +73,7 @@ private struct Scale: Sendable {
 // MARK: - Kinds
 
 extension SettingsKind where Value == Duration {
-    /// Duration such as `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
+    /// Kind for a duration such as `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
     static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
         let first = Scale.time.write(range.lowerBound.milliseconds)
         let last = Scale.time.write(range.upperBound.milliseconds)
@@ -99,7 +99,7 @@ extension SettingsKind where Value == Duration {
 }
 
 extension SettingsKind where Value == Double {
-    /// Price such as `0.04`, at most 1,000,000, with at most six decimals.
+    /// Kind for a price such as `0.04`, at most 1,000,000, with at most six decimals.
     static var price: SettingsKind {
         .scalar(
             "a price from 0 to 1000000 with at most six decimals",
@@ -122,7 +122,7 @@ extension SettingsKind where Value == Double {
 }
 
 extension SettingsKind where Value == String {
-    /// Currency of three capital letters (ISO 4217).
+    /// Kind for a currency of three capital letters (ISO 4217).
     static var currency: SettingsKind {
         .scalar(
             "a currency code such as CNY",
@@ -138,7 +138,7 @@ extension SettingsKind where Value == String {
 }
 
 extension SettingsKind where Value == Int {
-    /// Size such as `512KiB`, `64MiB`, `1GiB` or `100B`.
+    /// Kind for a size such as `512KiB`, `64MiB`, `1GiB` or `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
@@ -169,7 +169,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Percentage such as `75%`, which needs no quotes in YAML.
+    /// Kind for a percentage such as `75%`, which needs no quotes in YAML.
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a percentage from \(range.lowerBound)% to \(range.upperBound)%",
@@ -186,7 +186,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Octal permission bits, such as `0660`.
+    /// Kind for octal permission bits, such as `0660`.
     static var mode: SettingsKind {
         .scalar(
             "permissions in octal such as \"0660\"",

@@ -2,7 +2,6 @@
 
 /// Place in a settings file; lines and columns count from 1.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
-    /// Path on the command line, or path of a drop-in.
     package var file: String
 
     /// Line; 0 for a setting that is not from a file.
@@ -32,10 +31,10 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
 
     package var message: String
 
-    /// Correction, such as "did you mean `listen`?".
+    /// Proposed correction, such as "did you mean `listen`?".
     package var hint: String?
 
-    /// True if message or hint depends on the content of a secret's file.
+    /// True if the message or hint depends on the content of a secret file.
     package var describesSecret = false
 
     package init(file: String, line: Int, column: Int, message: String, hint: String? = nil) {
@@ -53,7 +52,6 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// All errors of the settings files, in order.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
     package var problems: [SettingsProblem]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Errors, warnings, and places of values.
+/// State while settings are read: errors, warnings, and the place of each value.
 struct SettingsReading {
     static let maximumProblems = 100
 
@@ -13,13 +13,14 @@ struct SettingsReading {
 
     private var furtherProblems = 0
 
-    /// Defined vendors and upstreams that could not be read.
+    /// Names of vendors and upstreams that are defined, but have errors.
     var leftOut: Set<String> = []
 
-    /// Places by path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// Place of each value by its path, such as `routes[0].domains[2]`; indices are those in
+    /// `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Paths of values that are not fully read; checks that need these values are skipped.
+    /// Paths of values with errors; checks that need these values are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -55,12 +56,12 @@ extension SettingsReading {
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// Returns true if the files have the option, even with an invalid value.
+    /// Returns true if a file contains the option, even with an invalid value.
     func has(_ path: String) -> Bool { places[path] != nil }
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Removes the records below `key`, because a later file replaces the values.
+    /// Removes places and damage below `key`, because a later file replaces the values.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -78,7 +79,7 @@ extension SettingsReading {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Returns the place of a value, or the start if the files do not contain the value.
+    /// Returns the place of a value; if no file contains the value, the start of the first file.
     func place(of path: String) -> YAMLPlace { places[path] ?? .start }
 }
 
@@ -107,7 +108,7 @@ extension SettingsReading {
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value of the wrong kind, unless already refused.
+    /// Reports a value of the wrong kind, unless the YAML reader has reported it.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,

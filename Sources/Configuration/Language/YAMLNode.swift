@@ -22,7 +22,7 @@ struct YAMLNode: Sendable {
     var place = YAMLPlace.start
 
     enum Content: Sendable {
-        /// Scalar; `plain` is true without quotes.
+        /// Scalar; `plain` is true if it has no quotes.
         case scalar(String, plain: Bool)
         case sequence([YAMLNode])
         case mapping([YAMLPair])

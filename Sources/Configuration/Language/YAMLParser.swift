@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import CYAML
 
-/// Event parser, the only user of libyaml's memory.
+/// Wrapper of libyaml's event parser; no other type touches libyaml's memory.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
     struct Event {
         var kind: Kind
         var place: YAMLPlace
 
-        /// True with an anchor `&name`.
+        /// True for an anchor `&name`.
         var isAnchored = false
 
-        /// True with a tag `!name`.
+        /// True for a tag `!name`.
         var isTagged = false
 
         enum Kind {
@@ -29,7 +29,7 @@ import CYAML
         }
     }
 
-    /// Contains a pointer to itself, so it must not move.
+    /// Parser of libyaml, which contains a pointer to itself, so it must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
     /// Copy of the text, which the parser reads in place.

@@ -5,10 +5,10 @@
 /// Anchors, aliases, tags, complex keys, duplicate keys and a second document are errors. Without
 /// aliases, a text cannot expand in memory.
 struct YAMLReader {
-    /// Maximum size in octets; 100,000 routes of one line each take 10 MB.
+    /// Maximum size of a file in octets; 100,000 routes of one line each take 10 MB.
     static let maximumOctets = 16 << 20
 
-    /// Maximum nesting; the settings need 5.
+    /// Maximum nesting; the settings need 5 levels.
     static let maximumDepth = 16
 
     /// Root of the tree; nil if the text is empty or has a syntax error.
@@ -112,7 +112,7 @@ extension YAMLReader {
         return node
     }
 
-    /// Returns true for category Cc, 10 times faster than the Unicode tables.
+    /// Returns true for control characters (category Cc).
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
     }
@@ -164,7 +164,7 @@ extension YAMLReader {
 }
 
 extension String {
-    /// Text for a message, at most 64 characters.
+    /// Text shortened for a message to at most 64 characters.
     package var shortened: String {
         let longest = 64
         return unicodeScalars.count <= longest

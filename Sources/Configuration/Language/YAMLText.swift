@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text with checked characters.
+/// Text of a settings file, whose characters are checked.
 ///
 /// The text must not have control characters, which would reach logs and terminals. Nor may it have
 /// U+0085, U+2028, U+2029 or a lone carriage return: libyaml counts these as line ends, but editors
@@ -8,7 +8,7 @@
 struct YAMLText {
     let octets: ArraySlice<UInt8>
 
-    /// Place behind the last character, or on the last newline.
+    /// Place after the last character, or of the final newline.
     let end: YAMLPlace
 
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {

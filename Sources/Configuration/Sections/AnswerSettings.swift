@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// Changes made to answers before clients get them.
+/// Settings for changes to answers.
 package struct AnswerSettings: Sendable, Equatable {
     package var httpsRecords = HTTPSRecords.align
 
@@ -9,7 +9,8 @@ package struct AnswerSettings: Sendable, Equatable {
 
     package var order = Order.asReceived
 
-    /// Probes for `fastest`; if empty, all names of vendors are measured at port 443.
+    /// Probes for `order: fastest`; if empty, the addresses of all names that vendors answer are
+    /// measured at port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {

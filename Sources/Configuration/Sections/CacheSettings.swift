@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Settings of the cache.
 package struct CacheSettings: Sendable, Equatable {
     /// Size in octets.
     package var size = 64 << 20
@@ -18,7 +17,7 @@ package struct CacheSettings: Sendable, Equatable {
 
     package var prefetch: Prefetch? = Prefetch()
 
-    /// Lifetime of negative answers (RFC 2308 §5).
+    /// Limits of the TTL of negative answers (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)

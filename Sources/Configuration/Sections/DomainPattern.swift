@@ -82,12 +82,12 @@ extension DomainPattern: CustomStringConvertible {
         return labels.dropFirst(most - kept).joined(separator: ".")
     }
 
-    /// Returns a hint for a URL, a network or another mistake.
+    /// Returns a hint if the text is a URL, a network or another mistake; otherwise nil.
     ///
-    /// The DNS allows any octet in a name, and `\DDD` expresses an intended octet. Delegated
-    /// reverse zones have a slash: `0/25.2.0.192.in-addr.arpa`.
+    /// Delegated reverse zones have a slash: `0/25.2.0.192.in-addr.arpa`. `\DDD` allows every
+    /// octet.
     private static func mistake(in text: String, _ name: Name) -> String? {
-        // 10 times faster than the Unicode tables.
+        // This is 10 times faster than `Character.isLetter`.
         let letters = text.utf8.count {
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
         }
@@ -173,7 +173,7 @@ extension DomainPattern {
 // MARK: - Literals
 
 extension DomainPattern {
-    /// Traps if the literal is invalid.
+    /// Creates a pattern from a literal; traps if it is invalid.
     package init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal)

@@ -11,16 +11,15 @@ package struct MetricsSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// Listen address or socket path for metrics.
+/// Listen address or socket path of the metrics server.
 package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
     case address(SocketAddress)
 
     case path(String)
 
-    /// Port 0 means any free port.
     static let standardPort: UInt16 = 9353
 
-    /// True for port 0; equal entries with port 0 do not conflict.
+    /// True for port 0: the kernel chooses a port, so equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
@@ -93,7 +92,7 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// Makes a list in which a single value needs no brackets.
+    /// Kind for a list in which a single item needs no brackets.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

@@ -2,7 +2,7 @@
 package import DNSWire
 package import HTTPDNS
 
-/// Sources for the names of some domains.
+/// Vendors and upstreams that resolve the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
     package var place: SettingsPlace
 
@@ -15,14 +15,14 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var fallback = Fallback.upstream
 
-    /// Wait for the vendors before a new name is answered by upstreams.
+    /// Time to wait for the vendors before upstreams are asked for a name that is not cached.
     package var fallbackAfter = FallbackDelay.after(.milliseconds(400))
 
     package var upstreams: [String] = []
 
     package var privateAnswers = PrivateAnswers.drop
 
-    /// True if `cache.stale` applies.
+    /// True if `cache.stale` applies to the route's names.
     package var stale = true
 
     package var families: FamilyChoice?
@@ -37,17 +37,17 @@ package struct RouteSettings: Sendable, Equatable {
 
     package var clientSubnet: IPAddress?
 
-    /// Parameters as in `AlibabaSettings`; nil for those of the vendor.
+    /// Parameters as in `AlibabaSettings`; nil to use the vendor's parameters.
     package var sdns: [String: String]?
 
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         case upstream
 
-        /// Only vendors answer A and AAAA.
+        /// Upstreams never answer A and AAAA queries.
         case none
     }
 
-    /// Treatment of private addresses: RFC 1918, RFC 4193, also v4-mapped.
+    /// Treatment of private addresses (RFC 1918, RFC 4193, also v4-mapped) in answers.
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow

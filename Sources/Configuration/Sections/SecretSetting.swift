@@ -8,10 +8,10 @@ package struct SecretSetting: Sendable {
     package let value: Secret
 
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`, unreadable for other users.
+        /// `{file: PATH}`; the file has no permissions for other users.
         case file(String)
 
-        /// `{credential: NAME}` in `$CREDENTIALS_DIRECTORY`.
+        /// `{credential: NAME}`: file NAME in `$CREDENTIALS_DIRECTORY`.
         case credential(String)
     }
 

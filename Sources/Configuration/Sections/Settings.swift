@@ -5,12 +5,12 @@ package import Net
 package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// Mark of the default addresses, which the machine may lack.
+    /// True for the default addresses: the daemon starts even if the machine lacks one.
     package var listenMark = DefaultMark(isDefault: true)
 
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// Rate limit for clients on other machines; nil means no limit.
+    /// Rate limit for DNS clients on other machines; nil means no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
     package var workers = WorkerCount.automatic
@@ -33,11 +33,11 @@ package struct Settings: Sendable, Equatable {
 
     package var warnings: [SettingsProblem] = []
 
-    /// Makes the defaults, which cannot answer queries.
+    /// Makes the default settings, which have no vendor and no upstream.
     package init() {}
 }
 
-/// Flag that does not count in comparisons: all marks are equal.
+/// Flag that comparisons ignore: all marks are equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
@@ -83,7 +83,7 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads octets, possibly invalid UTF-8; reports all errors.
+    /// Reads octets, which can be invalid UTF-8; reports all errors.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -114,7 +114,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // After other errors, the rest of the text was still read.
+            // Only a syntax error ends the reading of a file.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)

@@ -18,7 +18,7 @@ package struct UpstreamSettings: Sendable, Equatable {
     /// True if only routes that name this upstream use it.
     package var only = false
 
-    /// True if clients may get the AD flag.
+    /// True if the AD flag of replies is passed to DNS clients.
     package var validates = false
 
     package var timeout = Duration.seconds(2)
@@ -35,7 +35,7 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// Servers with ports; not empty in checked settings.
+    /// Addresses with ports; not empty in checked settings.
     package var servers: [SocketAddress] {
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in

@@ -3,10 +3,10 @@ internal import Control
 import DNSWire
 package import Net
 
-/// URL of an upstream; the host is never resolved.
+/// URL of an upstream; a host name in it is never resolved.
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// Plain DNS over UDP, and over TCP if truncated (RFC 1035 §4.2).
+        /// Plain DNS over UDP, and over TCP after a truncated reply (RFC 1035 §4.2).
         case udp
 
         /// DNS over TCP (RFC 7766).
@@ -32,7 +32,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// Name or address in the certificate, without brackets.
+    /// Name or address that the certificate must contain, without brackets.
     package let host: String
 
     package let port: UInt16
@@ -52,7 +52,7 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Traps if the literal is invalid.
+    /// Creates a URL from a literal; traps if it is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")
@@ -141,7 +141,7 @@ extension UpstreamURL {
     }
 
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // URI template of RFC 8484 §4.1, with its variable for GET.
+        // `{?dns}` is the variable for GET in a URI template (RFC 8484 §4.1).
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(

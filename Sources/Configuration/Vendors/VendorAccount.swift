@@ -7,7 +7,7 @@ package import Net
 /// A new vendor needs a file `VendorTables+….swift`, an API in the module `HTTPDNS`, and a case of
 /// `VendorKind` and `Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// Paragraph of the manual.
+    /// Paragraph of the manual about the vendor.
     static var about: String { get }
 
     static var options: [SettingsOption<VendorSettings>] { get }
@@ -26,7 +26,7 @@ protocol VendorAccount: Sendable, Equatable {
 
     var documentedServers: [String] { get }
 
-    /// Fills in absent options; `servers` are those in the file.
+    /// Sets options that the file omits; `servers` are the servers in the file.
     mutating func complete(servers: [SocketAddress])
 
     var secrets: [(option: String, secret: SecretSetting?)] { get }
@@ -58,7 +58,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of vendors, for suggestions.
+    /// Kind for each other name of a vendor, such as a brand; used for hints.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -104,7 +104,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Kind of the account; selects the protocol.
+    /// Kind of vendor, which determines the protocol.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -129,7 +129,7 @@ extension VendorSettings.Account {
 
     package var usesTLS: Bool { any.usesTLS }
 
-    /// Makes the vendor's codec; throws if OpenSSL lacks a cipher.
+    /// Makes the vendor's codec; throws if OpenSSL does not support the cipher.
     package func vendor() throws -> any Vendor { try any.vendor() }
 
     package func source(servers: [SocketAddress]) -> VendorClient.AddressSource? {
@@ -155,7 +155,7 @@ extension VendorSettings.Account {
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
     case https
 
-    /// Plain HTTP, unprotected except by the vendor's protocol.
+    /// Plain HTTP, which only the vendor's protocol can protect.
     case http
 }
 
@@ -240,7 +240,7 @@ extension VendorSettings {
 }
 
 extension SecretSetting {
-    /// Returns an empty secret, of which the manual prints only the source.
+    /// Returns an empty secret for examples in the manual, which show only its source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
@@ -258,7 +258,7 @@ package func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> S
 }
 
 extension Settings {
-    /// True for a credential: systemd copies credentials only when the service starts.
+    /// True if a secret is a credential, which systemd copies only when the service starts.
     package var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.secrets.contains { entry in

@@ -2,10 +2,10 @@
 package import HTTPDNS
 
 extension VendorSettings {
-    /// Returns the settings that cost less than the present ones; none for a free vendor.
+    /// Returns changes of settings that reduce the cost; none for a free vendor.
     ///
     /// - Parameters:
-    ///   - price: price rules in force.
+    ///   - price: price rules of the vendor.
     ///   - minimumTTL: minimum TTL of the cache.
     package func savings(_ price: PriceModel, minimumTTL: Duration) -> [Saving] {
         guard price.weight > 0 else { return [] }
@@ -20,7 +20,7 @@ extension VendorSettings {
 }
 
 extension AlibabaSettings {
-    /// Cheaper protections of calls, according to the vendor's price page.
+    /// Changes to protections of calls that the vendor's price page lists as cheaper.
     fileprivate var savings: [Saving] {
         guard scheme == .https else { return [] }
         var savings: [Saving] = []
@@ -50,7 +50,7 @@ extension AlibabaSettings {
 // MARK: - Hints
 
 extension Settings {
-    /// Settings that cost less, one line for each, as in the advice of `httpdnsctl bill`.
+    /// Advice to reduce the cost, one line for each change, as in `httpdnsctl bill`.
     ///
     /// Empty for vendors with free calls.
     package var costHints: [String] {

@@ -3,7 +3,7 @@ package import DNSWire
 package import HTTPDNS
 package import Net
 
-/// HTTPDNS vendor account with the options of its client.
+/// Settings of a vendor account and of the calls to the vendor.
 package struct VendorSettings: Sendable, Equatable {
     package var name: String
 
@@ -13,12 +13,12 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var servers: [SocketAddress] = []
 
-    /// Address sent to the vendor; nil for the source address.
+    /// Client address sent to the vendor; nil to let the vendor use the source address.
     package var clientSubnet: IPAddress?
 
     package var timeout = Duration.seconds(2)
 
-    /// Consecutive failures until another server becomes current.
+    /// Consecutive failures after which the calls go to another server.
     package var retriesBeforeSwitch = 3
 
     package var hedgeAfter = Duration.milliseconds(300)
@@ -29,7 +29,7 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var http = HTTPVersion.automatic
 
-    /// Proxy; proxy variables of the environment are ignored.
+    /// Proxy; environment variables such as `https_proxy` are ignored.
     package var proxy: SocketAddress?
 
     package var concurrentCalls = Self.standardConcurrentCalls
@@ -44,10 +44,10 @@ package struct VendorSettings: Sendable, Equatable {
 
     package var families = FamilyChoice.automatic
 
-    /// Access key for the vendor's own count; nil means none.
+    /// Access key to read the vendor's own count of units; nil means none.
     package var billing: BillingSettings?
 
-    /// Values that replace those of the vendor's price page.
+    /// Price rules that replace those of the vendor's price page.
     package var price: PriceSettings?
 
     init(name: String, place: SettingsPlace) {
@@ -56,7 +56,7 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// Read-only access key of the vendor's interface for accounts.
+/// Read-only access key of the vendor's account API.
 package struct BillingSettings: Sendable, Equatable {
     package var accessKeyID: SecretSetting?
 
@@ -66,7 +66,7 @@ package struct BillingSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// Call that returns the vendor's own count; nil without an access key.
+    /// Call that reads the vendor's own count; nil without an access key.
     package var resolveCount: AlibabaResolveCount? {
         guard let keyID = billing?.accessKeyID, let keySecret = billing?.accessKeySecret else {
             return nil
@@ -82,7 +82,7 @@ extension VendorSettings {
     }
 }
 
-/// Bill of a vendor; a nil value is that of the vendor's page.
+/// Price rules of a vendor; nil means the value from the vendor's price page.
 package struct PriceSettings: Sendable, Equatable {
     /// Price of 10,000 units.
     package var per10000: Double?
@@ -128,13 +128,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// Kind of vendor; a new kind resets the account to its defaults.
+    /// Kind of vendor; setting another kind resets the account to its defaults.
     package var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Fills in absent servers and ports.
+    /// Adds default servers and ports where the file has none.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

@@ -2,7 +2,7 @@
 package import HTTPDNS
 internal import Net
 
-/// Alibaba Cloud account (EMAS HTTPDNS).
+/// Settings of an Alibaba Cloud account (EMAS HTTPDNS).
 package struct AlibabaSettings: Sendable, Equatable {
     package var account = ""
 
@@ -17,12 +17,13 @@ package struct AlibabaSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate; nil for a documented one.
+    /// Name or IP address that the certificate must contain; nil for the documented name.
     package var tlsName: String?
 
     package var region = Alibaba.Region.cn
 
-    /// True to fetch the servers; nil to fetch them unless the file names servers.
+    /// True to fetch server addresses from the vendor; nil to fetch them unless the file has
+    /// `servers`.
     package var schedule: Bool?
 
     /// Parameters of custom resolution, without the prefix `sdns-`.
@@ -273,7 +274,7 @@ extension AlibabaSettings {
         Self.check(sdns: sdns, path, &reading)
     }
 
-    /// Checks the total length of the parameters; each one was checked when it was read.
+    /// Checks the total length of the parameters.
     static func check(
         sdns: [String: String],
         _ path: String,

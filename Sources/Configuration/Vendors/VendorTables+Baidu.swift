@@ -8,7 +8,7 @@ package struct BaiduSettings: Sendable, Equatable {
 
     package var scheme = VendorScheme.https
 
-    /// Name or IP address in the certificate.
+    /// Name or IP address that the certificate must contain.
     package var tlsName = Baidu.defaultTLSName
 
     package init() {}

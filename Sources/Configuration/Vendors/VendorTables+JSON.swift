@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// Resolver with a JSON API, such as Google or AliDNS.
+/// Settings of a resolver with a JSON API, such as Google or AliDNS.
 package struct JSONSettings: Sendable, Equatable {
     package var url: Address?
 
@@ -17,7 +17,7 @@ package struct JSONSettings: Sendable, Equatable {
 
     package init() {}
 
-    /// URL that `DNSJSON` accepts.
+    /// Checked URL of the API.
     package struct Address: Sendable, Hashable {
         package let text: String
 

@@ -19,13 +19,13 @@ package struct TencentSettings: Sendable, Equatable {
 
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
-    /// True if calls carry an expiry time.
+    /// True if calls contain an expiry time.
     package var authExpiry = false
 
-    /// Name in the certificate; nil for the IP address of the server.
+    /// Name that the certificate must contain; nil for the server's IP address.
     package var tlsName: String?
 
-    /// Scheduling service; nil to use the servers of the settings.
+    /// Service that returns server addresses (`/conf`); nil to use the servers in the settings.
     package var conf: Conf?
 
     package init() {}

@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// Tables of all kinds of vendors, in the order of the manual.
+    /// Options of each kind of vendor, in the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -336,9 +336,9 @@ extension Settings {
         checkConcurrentCalls(&reading)
     }
 
-    /// Checks the sum of `concurrent-calls`, because each call takes memory.
+    /// Checks the sum of `concurrent-calls` over all vendors, because each call takes memory.
     ///
-    /// Any number of vendors may have the default.
+    /// If all vendors have the default, the sum is not an error.
     private func checkConcurrentCalls(_ reading: inout SettingsReading) {
         let sum = vendors.reduce(0) { $0 + $1.concurrentCalls }
         let most = SettingsLimits.concurrentCallsTogether

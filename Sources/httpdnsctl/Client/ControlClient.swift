@@ -4,25 +4,22 @@ import Glibc
 
 /// Synchronous client of the control socket.
 struct ControlClient {
-    /// Time limit of a reply, including the connection.
+    /// Time limit to connect and receive one reply.
     static let timeout = Duration.seconds(10)
 
     let socket: String
 
     var limit = Self.timeout
 
-    /// Makes one call on a new connection.
-    ///
-    /// - Throws: `unreachable` without a complete reply, `failed` for a malformed reply.
+    /// - Throws: `unreachable` if no complete reply arrives, `failed` if the reply is malformed.
     func call(_ call: Call) throws(Failure) -> Reply {
         var connection = try ControlConnection.open(path: socket, timeout: limit)
         return try connection.exchange(call)
     }
 
-    /// Passes each reply of one call to `take`, until the last reply.
+    /// Makes one call, and passes each of its replies to `take`.
     ///
-    /// - Parameter silence: maximum time between replies, plus the usual time limit; nil for no
-    ///   limit.
+    /// - Parameter silence: extra time limit between replies; nil for no limit.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -37,7 +34,8 @@ struct ControlClient {
         }
     }
 
-    /// Like `stream`, but decodes directly into `Results`, which takes a tenth of the time.
+    /// Makes one call, and decodes each reply without a `JSONValue`, which takes a tenth of the
+    /// time.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,

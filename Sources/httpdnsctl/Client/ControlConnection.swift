@@ -5,12 +5,11 @@ import Glibc
 struct ControlConnection: ~Copyable {
     private static let readOctets = 64 * 1024
 
-    /// Non-blocking socket; `poll` waits until the deadline.
     private let descriptor: Int32
 
     private let path: String
 
-    /// Time limit of each reply after the first; nil means no limit.
+    /// Time limit of the next reply; nil means no limit.
     var timeout: Duration? {
         didSet { deadline = timeout.map { .now.advanced(by: $0) } }
     }
@@ -28,9 +27,9 @@ struct ControlConnection: ~Copyable {
         deadline = .now.advanced(by: timeout)
     }
 
-    /// Connects to the socket at `path`.
+    /// Connects to a socket.
     ///
-    /// - Parameter timeout: time limit of each reply; the first includes the connection.
+    /// - Parameter timeout: time limit of each reply; for the first reply, it includes connecting.
     /// - Throws: `usage` for an invalid path, otherwise `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()
@@ -83,7 +82,7 @@ struct ControlConnection: ~Copyable {
         try send(message)
     }
 
-    /// Waits for the next reply of a call with `more`.
+    /// Returns the next reply of a call with the flag `more`, decoded by `read`.
     mutating func next<Value>(_ read: ([UInt8]) throws -> Value) throws(Failure) -> Value {
         let reply = try receive(read)
         deadline = timeout.map { .now.advanced(by: $0) }
@@ -92,7 +91,7 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Connects; while the daemon accepts no connections, waits at most for the kernel's limit.
+    /// Connects; waits for `timeout` if the backlog is full.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration

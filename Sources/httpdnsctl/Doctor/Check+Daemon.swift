@@ -46,9 +46,6 @@ extension Check {
     }
 
     /// Returns the cause of a failed unit, and the commands that restart it.
-    ///
-    /// After too many starts, systemd refuses `restart`; a failed socket unit receives no queries.
-    /// `reset-failed` clears both states.
     private static func failed(_ unit: MachineFacts.UnitState, _ machine: MachineFacts) -> Verdict {
         let what = "httpdnsd.service failed"
         let cause: (what: String, fix: String) =
@@ -150,7 +147,7 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // Only the unit has the credentials.
+        // Only the unit has credentials: their absence here is no error.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
@@ -200,7 +197,7 @@ extension Check {
         }
     }
 
-    /// Minimum limit of open files, for TCP clients and vendor connections.
+    /// Recommended minimum of `LimitNOFILE=`, for TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
     static let descriptors = Check("descriptors") { machine in
@@ -261,9 +258,9 @@ extension Check {
         }
     }
 
-    /// Compares the client addresses that vendors see.
+    /// Compares the client address that each vendor reports with `client-subnet`.
     ///
-    /// Hosts of one network count as equal, because a vendor chooses addresses for a network.
+    /// Addresses in one network count as equal, because vendors choose answers per network.
     static let clientAddress = Check("client-address") { machine in
         (machine.status?.vendors ?? []).compactMap { vendor in
             guard let address = vendor.clientAddress else { return nil }

@@ -37,9 +37,9 @@ extension Check {
         return results
     }
 
-    /// Returns true if another process prevents a listener of the daemon.
+    /// Returns true if the socket of another process prevents the daemon from listening.
     ///
-    /// The kernel refuses to bind an address if the wildcard address is bound, and the reverse.
+    /// A socket on the wildcard address conflicts with a socket on any address.
     private static func occupiesPort(
         _ socket: MachineFacts.PortSocket,
         of machine: MachineFacts
@@ -70,7 +70,6 @@ extension Check {
             : "a process of user \(socket.user)"
     }
 
-    /// Returns the command or setting that frees the address.
     private static func remedy(_ socket: MachineFacts.PortSocket, isRoot: Bool) -> String {
         guard let process = socket.process else {
             return isRoot ? "ss -lunpt 'sport = :53'" : "sudo httpdnsctl doctor shows the process"

@@ -11,10 +11,10 @@ struct Finding: Encodable, Equatable, Sendable {
 
     enum State: String, Encodable, Sendable {
         case ok
-        /// The function works, with a limitation or a risk.
+        /// The checked function works, but with a limitation or a risk.
         case warning
         case failure
-        /// Not run, or not applicable.
+        /// The check was not run, or does not apply.
         case skipped
     }
 }
@@ -53,7 +53,7 @@ struct Check: Sendable {
         }
     }
 
-    /// Checks in the order of their dependencies.
+    /// All checks; the cause of a failure comes before its effects.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,

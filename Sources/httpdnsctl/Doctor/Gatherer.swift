@@ -3,9 +3,9 @@ import Control
 import DNSWire
 import Glibc
 
-/// Collector of the facts about a machine for the checks.
+/// Collects the facts for the checks.
 ///
-/// By default no packet leaves the machine: the queries to the daemon have local answers.
+/// By default no packet leaves the machine: the daemon answers the checks' queries locally.
 struct Gatherer {
     let tree: FileTree
 
@@ -16,10 +16,10 @@ struct Gatherer {
     var progress: (String) -> Void = { _ in }
 
     struct Options {
-        /// Name for getaddrinfo; nil for a random name below `test.`.
+        /// Name for getaddrinfo to resolve; nil for a random name below `test.`.
         var name: Name?
         var usesNetwork = false
-        /// Path of the settings; nil for those of the daemon.
+        /// Path of the settings file; nil for the running daemon's file.
         var settings: String?
     }
 
@@ -118,7 +118,7 @@ struct Gatherer {
         )
     }
 
-    /// Returns the name in `/etc/group`; NSS could query the network.
+    /// Returns the group's name in `/etc/group`; getgrgid(3) might query the network.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -196,7 +196,7 @@ struct Gatherer {
         return lookup
     }
 
-    /// Returns the A and AAAA addresses; nil without an answer.
+    /// Returns the addresses; nil if the server does not answer.
     private func addresses(of name: Name, from server: ServerAddress) -> Set<IPAddress>? {
         var all: Set<IPAddress> = []
         for type in [RecordType.a, .aaaa] {
@@ -212,7 +212,7 @@ struct Gatherer {
         return try? reply.checked(as: ReloadReply.self)
     }
 
-    /// Returns the daemon's count of local answers; nil if it is unavailable.
+    /// Returns the daemon's count of local answers; nil if the daemon cannot be called.
     private func answeredLocally() -> UInt64? {
         guard let reply = try? client.call(.stats, StatsRequest()),
             let stats = try? reply.checked(as: StatsReply.self)
@@ -222,7 +222,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// Queries the listeners for names that cause no upstream traffic.
+    /// Queries each listener of the daemon for `localhost`, which causes no upstream traffic.
     private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
@@ -241,9 +241,9 @@ struct Gatherer {
         }
     }
 
-    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737).
+    /// Sends DNS queries to addresses without a host (TEST-NET-1 and -2, RFC 5737).
     ///
-    /// Only a device on the network path can answer.
+    /// An answer can only come from a device that intercepts port 53.
     private func interceptors() -> [MachineFacts.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)

@@ -2,7 +2,6 @@
 import Control
 import DNSWire
 
-/// Facts about a machine, as pure data for the checks.
 struct MachineFacts: Sendable {
     var isRoot = true
 
@@ -25,7 +24,7 @@ struct MachineFacts: Sendable {
 
     var journal: SetupJournal?
 
-    /// Files that a setup wrote and that have no original in a journal.
+    /// Files that `setup apply` wrote, but whose original content is in no journal.
     var lostOriginals: [String] = []
 
     var changedFiles: [String] = []
@@ -46,15 +45,15 @@ struct MachineFacts: Sendable {
 
     var socketPath = Product.defaultSocket
 
-    /// Reply of the daemon to `Check`; nil without a daemon.
+    /// Daemon's reply to the method `Check`; nil if no daemon runs.
     var settingsCheck: ReloadReply?
 
-    /// Result of `httpdnsd --check`; nil without the program.
+    /// Result of `httpdnsd --check`; nil if httpdnsd is not installed.
     var settings: Subprocess.Outcome?
 
     var settingsPath = Self.settings
 
-    /// Settings files that the user of the service cannot read.
+    /// Settings files that the daemon's user cannot read.
     var closedSettings: [String] = []
 
     var hasSettings = true
@@ -97,11 +96,10 @@ struct MachineFacts: Sendable {
         var duration: Duration?
         /// Addresses from the daemon; nil if no name was given.
         var expected: Set<IPAddress>?
-        /// Local answers of the daemon during the lookup; nil if unknown.
+        /// Local answers from the daemon during the lookup; nil if unknown.
         var seenByDaemon: UInt64?
     }
 
-    /// Unit state, as in `systemctl show`.
     struct UnitState: Equatable, Sendable {
         /// `ActiveState`, such as `active` or `failed`.
         var active: String
@@ -113,7 +111,7 @@ struct MachineFacts: Sendable {
         var result = "success"
         /// Exit code or signal number.
         var code = 0
-        /// True with `DynamicUser=`.
+        /// True if `DynamicUser=yes`.
         var hasOwnUser = false
 
         var exitCode: Int? { result == "exit-code" ? code : nil }
@@ -129,7 +127,7 @@ struct MachineFacts: Sendable {
         var groupName = ""
         var isWritable = true
 
-        /// True if only root or the group root can read the file.
+        /// True if only the user root or the group root can read the file.
         var isOnlyForRoot: Bool {
             user == 0 && mode & 0o004 == 0 && (group == 0 || mode & 0o040 == 0)
         }
@@ -145,13 +143,13 @@ struct MachineFacts: Sendable {
 
     var status: StatusReply? { try? daemon.get() }
 
-    /// Local addresses of the daemon; if unknown, those of the default settings.
+    /// Addresses of the daemon for local programs; if unknown, the default addresses.
     var servers: [ServerAddress] {
         let known = status.map(SetupServers.listeners) ?? []
         return known.isEmpty ? ["127.0.0.1", "::1"].compactMap { ServerAddress($0) } : known
     }
 
-    /// Returns true if the daemon has this address and port 53.
+    /// Returns true if the daemon listens at this address on port 53.
     func isDaemon(_ text: String) -> Bool {
         guard let address = IPAddress(text) else { return false }
         return servers.contains { $0.address == address && $0.port == 53 }

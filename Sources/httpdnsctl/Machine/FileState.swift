@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// State of a path, for a restoration.
+/// Content, owner and mode of a file or link, from which setup can restore it.
 struct FileState: Codable, Equatable, Sendable {
     var kind: Kind
 
@@ -14,7 +14,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     var group: UInt32 = 0
 
-    /// Modification time, which is restored but not compared.
+    /// Modification time, which is restored, but ignored by `==`.
     var modified: Moment?
 
     enum Kind: String, Codable, Sendable {
@@ -34,7 +34,7 @@ struct FileState: Codable, Equatable, Sendable {
 
     static let absent = FileState(kind: .absent)
 
-    /// Returns a file of root that all users can read.
+    /// Returns a file with owner root; by default all users can read it.
     static func file(_ text: String, mode: UInt32 = 0o644) -> FileState {
         FileState(kind: .file, octets: Array(text.utf8), mode: mode)
     }
@@ -77,7 +77,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Writes text as text, so that users can restore a file by hand.
+    /// Encodes UTF-8 content as a string, which users can copy.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

@@ -37,7 +37,7 @@ extension FileTree {
         try syncDirectory(of: path)
     }
 
-    /// Returns true if the temporary file of an interrupted or current run exists.
+    /// Returns true if the temporary file for `path` exists: a run is active or was interrupted.
     func hasLeftover(of path: String) -> Bool {
         status(path + Self.temporary, follows: false) != nil
     }
@@ -47,12 +47,11 @@ extension FileTree {
         let leftover = try place(path) + Self.temporary
         guard unsafe unlink(leftover) != 0, errno != ENOENT, errno != ENOTDIR else { return }
         let number = errno
-        // On a read-only file system, unlink(2) also fails for a missing file.
+        // On a read-only file system, unlink(2) fails with EROFS even if the file is missing.
         guard exists(path + Self.temporary) else { return }
         throw Self.fault("remove", path + Self.temporary, number)
     }
 
-    /// Checks before the first change that a file can be created or replaced.
     func checkWritable(_ path: String) throws(Failure) {
         var directory = Self.directory(of: path)
         while directory != "/", !exists(directory) { directory = Self.directory(of: directory) }
@@ -74,7 +73,7 @@ extension FileTree {
         return missing
     }
 
-    /// Returns the directories to create, the outermost first.
+    /// Returns the missing parent directories, the outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -93,9 +92,7 @@ extension FileTree {
         }
     }
 
-    /// Runs `body` under a lock against other processes of this program.
-    ///
-    /// The kernel releases the lock when the process ends.
+    /// Runs `body` while a lock on the directory excludes other runs of this program.
     @discardableResult
     func locked<Value>(
         _ directory: String,

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// Files of this machine, or of a machine image in a directory.
+/// File system of this machine, or of a machine image in a directory.
 ///
-/// In an image, absolute link targets start at the directory, and `..` does not leave the
-/// directory.
+/// In an image, absolute link targets are relative to that directory, and `..` does not leave it.
 struct FileTree: Sendable {
-    /// Directory without a final slash; empty for this machine.
+    /// Directory of the image without a final slash; empty for this machine.
     let root: String
 
-    /// Maximum size of a file; the expected files have a few lines.
+    /// Maximum size of a file.
     static let maximumOctets = 1 << 20
 
-    /// Maximum number of links, as in the kernel.
+    /// Maximum number of symbolic links in a path, as in the kernel.
     private static let maximumLinks = 40
 
     init(root: String = "/") {
@@ -25,9 +24,9 @@ struct FileTree: Sendable {
 
     // MARK: - Names
 
-    /// Resolves the links in the directories of a path; with `followsLast` also the last component.
+    /// Resolves symbolic links in a path, in the last component only if `followsLast` is true.
     ///
-    /// - Throws: for too many links.
+    /// - Throws: if the path has too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
         var rest = Array(path.split(separator: "/").map(String.init).reversed())
         var done: [String] = []
@@ -53,12 +52,12 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// Returns the path for system calls, with resolved directories.
+    /// Returns the path for system calls; only the last component can be a link.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Returns the unresolved target; nil if the path is not a link.
+    /// Returns the target as stored in a link; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.
@@ -69,10 +68,9 @@ struct FileTree: Sendable {
 
     // MARK: - Reading
 
-    /// Returns true if the target of the path exists.
     func exists(_ path: String) -> Bool { status(path, follows: true) != nil }
 
-    /// Returns the status; nil if the path does not exist or is inaccessible.
+    /// Returns the result of lstat(2); nil on an error.
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
@@ -82,7 +80,7 @@ struct FileTree: Sendable {
 
     /// Returns the state of a path without following a final link.
     ///
-    /// - Throws: for an inaccessible path, or a file above `maximumOctets`.
+    /// - Throws: if the path is inaccessible, or the file exceeds `maximumOctets`.
     func state(_ path: String) throws(Failure) -> FileState {
         let place = try place(path)
         var status = stat()
@@ -116,7 +114,7 @@ struct FileTree: Sendable {
         return state
     }
 
-    /// Returns the text of the target of the path; nil if it is unreadable.
+    /// Returns the text of a file or link target; nil if unreadable.
     func text(_ path: String) -> String? {
         (try? octets(path)).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -171,7 +169,7 @@ struct FileTree: Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var flags = 0
-        // FS_IOC_GETFLAGS on 64-bit systems; file systems without flags return ENOTTY.
+        // 0x80086601 is FS_IOC_GETFLAGS on 64-bit systems; 0x10 is FS_IMMUTABLE_FL.
         // SAFETY: the kernel writes an int, which fits into `flags`.
         guard unsafe ioctl(descriptor, 0x8008_6601, &flags) == 0 else { return false }
         return flags & 0x10 != 0

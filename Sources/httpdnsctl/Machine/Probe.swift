@@ -2,7 +2,7 @@
 import DNSWire
 import Glibc
 
-/// Query to a DNS server, independent of the system's resolver.
+/// DNS client that queries a given server, without the system's resolver.
 enum Probe {
     enum Outcome: Equatable, Sendable {
         case answer(RCode, [IPAddress])
@@ -52,7 +52,7 @@ enum Probe {
 
     // MARK: - Private
 
-    /// Waits for the reply; ignores other datagrams.
+    /// Waits for the reply; ignores datagrams that do not match the query.
     private static func reply(
         on descriptor: Int32,
         to question: Question,

@@ -3,7 +3,7 @@ import Glibc
 
 enum Subprocess {
     struct Outcome: Equatable, Sendable {
-        /// Exit code, or 128 plus the signal number; nil if the deadline passed.
+        /// Exit code, or 128 plus the signal number; nil after a timeout.
         var status: Int32?
 
         var output: String
@@ -23,9 +23,9 @@ enum Subprocess {
         }
     }
 
-    /// Runs a program with a deadline; nil if it cannot be started.
+    /// Runs a program and returns its outcome; nil if the program cannot be started.
     ///
-    /// The program has no input. At the deadline, its whole process group is killed.
+    /// Standard input is empty. After `limit`, the whole process group is killed.
     static func run(_ command: [String], within limit: Duration) -> Outcome? {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
@@ -79,7 +79,7 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// Reads the output; false if the deadline expired first.
+    /// Reads until the end of the output; returns false if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],

@@ -2,7 +2,7 @@
 
 /// Replaces each character that could control a terminal by `\u{…}`.
 ///
-/// Attackers choose names and error texts, and the escaping of the daemon is not trusted.
+/// Attackers choose names and error texts, and the daemon's own escaping is not trusted.
 func printable(_ text: String) -> String {
     guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
     var result = ""

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Text form of `stats --watch`: changes between two replies.
 enum RatesText {
-    /// Returns the changed counters; `seconds` is the time between the replies.
+    /// Returns a table of the counters that changed; `seconds` is the time between the replies.
     static func render(
         from old: StatsReply,
         to new: StatsReply,

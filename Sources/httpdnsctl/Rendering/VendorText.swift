@@ -2,7 +2,7 @@
 import Control
 
 enum VendorText {
-    /// Returns the reason for a pause and the time of the next call.
+    /// Returns why the vendor is not called and when it is called next.
     static func rest(_ rest: VendorRest, of vendor: String) -> String {
         let soon = rest.forSeconds.map { $0 > 0 ? "in \(Units.seconds($0))" : "now" } ?? "later"
         return switch rest.by {

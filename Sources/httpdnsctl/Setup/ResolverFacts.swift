@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Facts that identify the manager of `/etc/resolv.conf`.
+/// Facts that identify the program that manages `/etc/resolv.conf`.
 struct ResolverFacts: Sendable {
     var resolvConf = FileState.absent
 
-    /// Path with links resolved.
+    /// Path of resolv.conf without links.
     var resolvedPath = Paths.resolvConf
 
     var text: String?
@@ -12,20 +12,20 @@ struct ResolverFacts: Sendable {
     /// True if even root cannot change the file (`chattr +i`).
     var isImmutable = false
 
-    /// True for a mount point, as in containers, which cannot be replaced.
+    /// True if resolv.conf is a mount point, which cannot be replaced.
     var isMounted = false
 
     var present: Set<String> = []
 
-    /// Program names of at most 15 octets; nil if unknown, as in an image.
+    /// Names of running programs, truncated to 15 octets; nil if unknown.
     var running: Set<String>?
 
     var files: [String: FileState] = [:]
 
-    /// Setup files without originals in a journal; `files` has defaults.
+    /// Paths that `setup apply` wrote, but no journal contains.
     var lost: [String] = []
 
-    /// Text of all settings files of systemd-resolved.
+    /// Text of systemd-resolved's settings files, except for the drop-in of setup.
     var resolvedSettings = ""
 
     enum Paths {
@@ -62,7 +62,10 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Collects the facts as before a setup, or as they are if `seesSetup` is true.
+    /// Collects the facts; files that setup changed count with their original content.
+    ///
+    /// - Parameter seesSetup: true to use the present content of files without an original in
+    /// `journal`.
     init(
         of tree: FileTree,
         before journal: SetupJournal?,
@@ -85,7 +88,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Target of the link before the setup.
+            // This is the link's target before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)
@@ -105,7 +108,7 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// Returns true if a program runs, or if that is unknown.
+    /// Returns true if the program runs, or if the running programs are unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     static func mounts(_ text: String) -> Set<String> {

@@ -2,7 +2,6 @@
 
 /// Program that manages `/etc/resolv.conf`.
 enum ResolverOwner: Equatable, Sendable {
-    /// systemd-resolved; its stub forwards queries.
     case resolved
     case networkManager
     case openresolv
@@ -78,9 +77,9 @@ enum ResolverOwner: Equatable, Sendable {
         ),
     ]
 
-    /// Determines the manager from link target, comments and installed programs.
+    /// Determines the manager from resolv.conf and from installed programs.
     ///
-    /// These can remain after a program is removed, so a manager must pass `isAlive`.
+    /// These traces can remain after a program is removed, so `isAlive` must also be true.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if facts.resolvConf.kind == .link,
@@ -112,7 +111,7 @@ enum ResolverOwner: Equatable, Sendable {
             {
                 .openresolv
             } else if isThere(paths.networkManager, of: .networkManager) {
-                // NetworkManager also rewrites files without its signature.
+                // NetworkManager also rewrites a resolv.conf that does not name NetworkManager.
                 .networkManager
             } else if facts.present.contains(paths.dhclientHooks) {
                 .dhclient
@@ -123,11 +122,11 @@ enum ResolverOwner: Equatable, Sendable {
             }
     }
 
-    /// Returns true if the manager will rewrite the file: it runs, starts at boot, or is called.
+    /// Returns true if the manager runs, starts at boot, or is called by other programs.
     func isAlive(_ facts: ResolverFacts) -> Bool {
         let paths = ResolverFacts.Paths.self
         return switch self {
-        // The kernel truncates names to 15 octets.
+        // The kernel truncates program names to 15 octets.
         case .resolved:
             facts.runs("systemd-resolve") || facts.present.contains(paths.resolvedStart)
         case .networkManager:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Record of a setup, on disk before the first change.
+/// Record of a setup's changes, written to disk before the first change.
 struct SetupJournal: Codable, Equatable, Sendable {
-    /// Path outside the daemon's directory, which only the daemon's user can enter.
+    /// Path outside `/var/lib/httpdnsd`, which only the daemon's user can enter.
     static let path = "/var/lib/httpdnsd-setup/journal.json"
 
     static let damagedPath = path + ".damaged"
@@ -19,7 +19,7 @@ struct SetupJournal: Codable, Equatable, Sendable {
 
     var commands: [[String]]
 
-    /// Commands for a revert; nil if they are the same.
+    /// Commands of a revert, if not `commands`.
     var undo: [[String]]?
 
     struct Entry: Codable, Equatable, Sendable {
@@ -28,9 +28,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
         var after: FileState
     }
 
-    /// Reads the journal; nil if it is absent, or damaged and ignored.
+    /// Returns the journal on disk; nil if it is absent, or damaged with `ignoringDamage`.
     ///
-    /// - Throws: for an unreadable journal, which must not be overwritten.
+    /// - Throws: if the journal is unreadable or from a newer version.
     static func read(
         from tree: FileTree,
         ignoringDamage: Bool = false
@@ -75,7 +75,8 @@ struct SetupJournal: Codable, Equatable, Sendable {
 }
 
 extension SetupJournal {
-    /// Creates a journal with defaults for the files that a setup wrote.
+    /// Creates a substitute for a lost journal, with default originals of the files that setup
+    /// wrote.
     init(replacingLostIn tree: FileTree) throws(Failure) {
         let facts = try ResolverFacts(of: tree, before: nil)
         let plan = SetupPlan(for: facts, servers: [])

@@ -2,7 +2,7 @@
 import Glibc
 
 extension FileState {
-    /// Owner of new files: root, except for a machine image.
+    /// Owner of new files: the current user, which is root unless setup changes a machine image.
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
@@ -11,21 +11,20 @@ struct SetupMachine {
 
     var run: ([String]) -> String? = Self.runCommand
 
-    /// Time limit of a command; services restart within 2 s.
     private static let commandLimit = Duration.seconds(30)
 
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
-        /// Defaults replaced the files, because no journal contains the originals.
+        /// No journal contained the original files, so default contents were restored.
         case defaultsRestored = "defaults-restored"
     }
 
     // MARK: - Applying
 
-    /// Applies a plan; after a failure, restores all files.
+    /// Applies a plan; if a step fails, restores all files.
     ///
-    /// The journal preserves the state before the first setup. `force` ignores a damaged journal.
+    /// The journal keeps the state before the first setup.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let known = try SetupJournal.read(from: tree, ignoringDamage: force)
         let old = try SetupJournal.orDefaults(known, in: tree)
@@ -39,8 +38,8 @@ struct SetupMachine {
             if now != entry.before, now != old[entry.path]?.after { changed.append(entry.path) }
         }
         try removeLeftovers()
-        // Correct files are not enough: the service may not be notified, or another program may
-        // interfere.
+        // Correct files are not enough: perhaps a service was not notified, or another program
+        // interferes.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -51,7 +50,7 @@ struct SetupMachine {
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // The directory of the journal counts, even if an interrupted run created it.
+            // A revert removes the journal's directory even if an interrupted run created it.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = known?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -98,7 +97,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // Files that only the earlier plan changed are restored.
+        // Files that the earlier plan changed, but this plan does not, are restored.
         for entry in old.entries where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -131,7 +130,7 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Replaces the files of a setup without a usable journal.
+    /// Replaces the files that setup wrote by defaults, because no journal is usable.
     private func restoreDefaults(force: Bool) throws(Failure) -> Result {
         let lost = try SetupJournal(replacingLostIn: tree)
         guard !lost.entries.isEmpty || tree.exists(SetupJournal.path) else {
@@ -162,7 +161,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // If a command fails, the service reads the files at its next start.
+        // After a failed command, the service reads the files at its next start.
         let fault: Failure?
         do throws(Failure) {
             try completion(journal.undo ?? journal.commands)
@@ -183,10 +182,9 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Removes the temporary journal of an interrupted run, and its directory if empty.
+    /// Removes the temporary journal file of an interrupted run, and its directory if empty.
     ///
-    /// The journal is written before the first change, so such a run has changed nothing else. A
-    /// run in progress holds the lock, and keeps its file.
+    /// The lock protects the temporary file of an active run.
     private func removeLeftovers() throws(Failure) {
         let directory = FileTree.directory(of: SetupJournal.path)
         let paths = [SetupJournal.path, SetupJournal.damagedPath]
@@ -216,17 +214,16 @@ struct SetupMachine {
         try checkWritable(SetupJournal.path)
     }
 
-    /// Detects a program that overwrites a file immediately.
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
         }
     }
 
-    /// Notifies the services, and checks the effective nameserver.
+    /// Runs the plan's commands, and checks that the nameserver is effective.
     ///
-    /// resolvconf also runs hooks of other packages. Their failures are ignored if the file is
-    /// correct.
+    /// A failure of resolvconf is ignored if resolv.conf is correct: it also runs hooks of other
+    /// packages.
     private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try completion(plan.commands)
@@ -237,7 +234,7 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Returns the reason why programs would not use the daemon; nil if they would.
+    /// Returns why programs would not use the daemon; nil if they would.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -255,7 +252,7 @@ struct SetupMachine {
                 + "\(plan.owner.name) did not apply the change"
     }
 
-    /// Runs the commands; an image has no services.
+    /// Runs the commands; a machine image has no services.
     private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {

@@ -4,14 +4,14 @@
 struct SetupPlan: Equatable, Sendable {
     var owner: ResolverOwner
 
-    /// Nameservers for programs or for the manager.
+    /// Nameservers for resolv.conf or its manager.
     var servers: [ServerAddress]
 
     var changes: [Change] = []
 
     var commands: [[String]] = []
 
-    /// Commands after a revert; nil if they are the same.
+    /// Commands of a revert, if not `commands`.
     var undo: [[String]]?
 
     var notes: [String] = []
@@ -37,7 +37,7 @@ struct SetupPlan: Equatable, Sendable {
 extension SetupPlan {
     private typealias Paths = ResolverFacts.Paths
 
-    /// - Parameter keepsStub: programs keep using the stub of systemd-resolved.
+    /// - Parameter keepsStub: true if programs continue to query systemd-resolved's stub listener.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {
@@ -142,7 +142,7 @@ extension SetupPlan {
         }
     }
 
-    /// Adds an obstacle for a port, because resolv.conf(5) has no ports.
+    /// Adds an obstacle if a port is not 53, because resolv.conf(5) has no ports.
     mutating func checkPort() {
         guard let server = servers.first(where: { $0.port != 53 }) else { return }
         obstacles.append(

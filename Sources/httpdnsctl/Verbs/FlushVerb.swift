@@ -63,7 +63,7 @@ struct FlushVerb: Verb {
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")
     var soft = false
 
-    /// Scope of the flush; nil unless the options give exactly one scope.
+    /// Entries to flush; nil unless the options select exactly one scope.
     var scope: FlushRequest.Scope? {
         var request = FlushRequest(.all)
         request.all = all
