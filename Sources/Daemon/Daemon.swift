@@ -34,6 +34,9 @@ package final class Daemon {
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
+    /// Reloads, checks, and the release of replaced routes.
+    let settingsQueue = SerialQueue()
+
     /// Removal of entries that a reload made invalid.
     var sweeping: Task<Int, Never>?
 

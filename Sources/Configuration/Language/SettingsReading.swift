@@ -17,8 +17,20 @@ struct SettingsReading {
     /// Defined vendors and upstreams that could not be read.
     var leftOut: Set<String> = []
 
-    /// Places by path, such as `routes[0].domains[2]`, with indices in `Settings`.
+    /// Places by path, such as `vendors[0].servers[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
+
+    /// Places below `routes`, by the hash of their path.
+    ///
+    /// There may be half a million: their paths would take 60 MB. Two paths with the same hash,
+    /// which is different in each process, would only exchange the places of two errors.
+    private var routePlaces: [Int: PackedPlace] = [:]
+
+    /// Patterns of the routes.
+    var patterns = 0
+
+    /// Lists of names in routes: many routes have the same list.
+    private var lists: Set<[String]> = []
 
     /// Values that are not fully read; checks that need these values are skipped.
     private var damaged: Set<String> = []
@@ -26,6 +38,23 @@ struct SettingsReading {
     init(files: [String], environment: SettingsEnvironment) {
         self.files = files
         self.environment = environment
+    }
+}
+
+/// Place in 8 octets: 9 bits for the file, 27 for the line, 28 for the column.
+private struct PackedPlace {
+    private let bits: UInt64
+
+    init(_ place: YAMLPlace) {
+        bits = UInt64(place.file) << 55 | UInt64(place.line) << 28 | UInt64(place.column)
+    }
+
+    var place: YAMLPlace {
+        YAMLPlace(
+            file: Int(bits >> 55),
+            line: Int(bits >> 28 & (1 << 27 - 1)),
+            column: Int(bits & (1 << 28 - 1))
+        )
     }
 }
 
@@ -53,12 +82,24 @@ struct SettingsKey: Sendable {
 // MARK: - Places
 
 extension SettingsReading {
-    mutating func note(_ place: YAMLPlace, of key: SettingsKey) { places[key.path] = place }
+    mutating func note(_ place: YAMLPlace, of key: SettingsKey) {
+        if Self.isOfRoute(key.path) {
+            routePlaces[key.path.hashValue] = PackedPlace(place)
+        } else {
+            places[key.path] = place
+        }
+    }
+
+    private static func isOfRoute(_ path: String) -> Bool { path.hasPrefix("routes[") }
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
     /// True also for an invalid option.
-    func has(_ path: String) -> Bool { places[path] != nil }
+    func has(_ path: String) -> Bool { known(path) != nil }
+
+    private func known(_ path: String) -> YAMLPlace? {
+        Self.isOfRoute(path) ? routePlaces[path.hashValue]?.place : places[path]
+    }
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
@@ -68,6 +109,9 @@ extension SettingsReading {
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
         }
         places = places.filter { !isBelow($0.key) }
+        guard key.path == YAMLReader.longList else { return }
+        routePlaces = [:]
+        patterns = 0
         damaged = damaged.filter { !isBelow($0) }
     }
 
@@ -81,7 +125,16 @@ extension SettingsReading {
     }
 
     /// The start if the files do not contain the value.
-    func place(of path: String) -> YAMLPlace { places[path] ?? .start }
+    func place(of path: String) -> YAMLPlace { known(path) ?? .start }
+}
+
+// MARK: - Sharing
+
+extension SettingsReading {
+    /// Replaces a list by an equal one that was read before.
+    mutating func share(_ list: inout [String]) {
+        if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
+    }
 }
 
 // MARK: - Problems
@@ -132,7 +185,7 @@ extension SettingsReading {
                 "\(name) must be \(expected), not `\(text.shortened)`",
                 hint: hint
             )
-        case .sequence:
+        case .sequence, .taken:
             report(node.place, "\(name) must be \(expected), not a list", hint: hint)
         case .mapping:
             report(node.place, "\(name) must be \(expected), not a mapping", hint: hint)

@@ -28,6 +28,9 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
+        /// A sequence whose items were taken while they were read.
+        case taken
+
         /// The error was reported.
         case refused
     }

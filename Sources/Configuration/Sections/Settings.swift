@@ -60,8 +60,11 @@ extension Settings {
         file: String,
         environment: SettingsEnvironment = .process
     ) throws(SettingsErrors) -> Settings {
-        let files = [SettingsFile(reading: file)] + SettingsFile.dropIns(of: file)
-        return try Settings(parsing: files, environment: environment)
+        let main = SettingsFile(reading: file)
+        return try Settings(
+            parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
+            environment: environment
+        )
     }
 
     /// Reads `text` in place of `file`, with the drop-ins of `file`; reports all errors.
@@ -72,7 +75,7 @@ extension Settings {
     ) throws(SettingsErrors) -> Settings {
         let main = SettingsFile(name: name, octets: [UInt8](text.utf8))
         return try Settings(
-            parsing: [main] + SettingsFile.dropIns(of: file),
+            parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
             environment: .process
         )
     }
@@ -105,7 +108,10 @@ extension Settings {
         var reading = SettingsReading(files: files.map(\.name), environment: environment)
         var isWhole = true
         for (index, file) in files.enumerated() {
-            let text = file.text(index)
+            let text = file.text(index) { item in
+                routes.take(item, &reading)
+                return nil
+            }
             if environment.passesOverCredentials, file.isOnlyForRoot {
                 reading.warn(
                     YAMLPlace(file: index, line: 0, column: 0),

@@ -105,31 +105,24 @@ package struct RouteTable: Sendable {
     /// A class, because every miss passes its match through all stages, and a reference is cheap to
     /// pass.  Created once per pattern.
     package final class Match: Sendable {
-        package let route: Route
+        fileprivate let entry: Entry
 
         /// The matching pattern.
         package let pattern: RoutePattern
 
+        package var route: Route { entry.route }
+
         /// Index of the route in the table.
-        let number: Int
+        var number: Int { entry.number }
 
         /// Number that identifies the sources; equal for routes with the same sources and options.
-        let sources: Int
+        var sources: Int { entry.sources }
 
-        fileprivate let exceptions: [RoutePattern]
+        fileprivate var exceptions: [RoutePattern] { entry.exceptions }
 
-        fileprivate init(
-            _ route: Route,
-            _ pattern: RoutePattern,
-            number: Int,
-            sources: Int,
-            except exceptions: [RoutePattern]
-        ) {
-            self.route = route
+        fileprivate init(_ entry: Entry, _ pattern: RoutePattern) {
+            self.entry = entry
             self.pattern = pattern
-            self.number = number
-            self.sources = sources
-            self.exceptions = exceptions
         }
 
         /// The domain of the pattern; the zone of synthetic negative answers.
@@ -144,6 +137,21 @@ package struct RouteTable: Sendable {
 
         /// True if the route overrides special names; a route for `.` does not.
         var claimsSpecialNames: Bool { !domain.isRoot }
+    }
+
+    /// A route, once for all its patterns: a route may have 100,000 patterns.
+    fileprivate final class Entry: Sendable {
+        let route: Route
+        let number: Int
+        let sources: Int
+        let exceptions: [RoutePattern]
+
+        init(_ route: Route, number: Int, sources: Int, except exceptions: [RoutePattern]) {
+            self.route = route
+            self.number = number
+            self.sources = sources
+            self.exceptions = exceptions
+        }
     }
 
     /// The patterns of one domain.
@@ -197,17 +205,16 @@ package struct RouteTable: Sendable {
         let key = Sources(route)
         let number = sources[key] ?? sources.count
         sources[key] = number
-        func match(_ pattern: RoutePattern) -> Match {
-            Match(route, pattern, number: matches.count, sources: number, except: except)
-        }
+        let entry = Entry(route, number: matches.count, sources: number, except: except)
         for pattern in patterns {
+            let match = Match(entry, pattern)
             switch pattern {
-            case .suffix(let name): claim(name, \.suffix, match(pattern))
-            case .exact(let name): claim(name, \.exact, match(pattern))
-            case .below(let name): claim(name, \.below, match(pattern))
+            case .suffix(let name): claim(name, \.suffix, match)
+            case .exact(let name): claim(name, \.exact, match)
+            case .below(let name): claim(name, \.below, match)
             }
         }
-        let whole = match(.suffix(.root))
+        let whole = Match(entry, .suffix(.root))
         if number == examples.count { examples.append(whole) }
         matches.append(whole)
     }
