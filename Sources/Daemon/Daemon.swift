@@ -158,6 +158,7 @@ package final class Daemon {
         prepareHTTP()
         startVendors(components.vendors)
         components.resolver.prefetcher.start()
+        network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
         startObservation()
         ServiceManager.ready(status: readiness)

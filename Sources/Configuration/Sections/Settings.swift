@@ -148,7 +148,7 @@ extension Settings {
             """
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
             an explicit `allow`. A missing default address is skipped with a warning; an address \
-            that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            that is listed here is served when an interface gets it. Addresses in systemd's httpdnsd.socket and \
             httpdnsd-ipv6.socket are always served. The service may not bind ports below 1024: add \
             such addresses to httpdnsd.socket.
             """
