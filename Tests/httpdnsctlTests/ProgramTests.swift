@@ -355,7 +355,7 @@ struct ProgramTests {
     func slowReload() throws {
         let daemon = try slow(Samples.version)
         defer { daemon.stop() }
-        let client = ControlClient(socket: daemon.path, limit: .milliseconds(100))
+        let client = ControlClient(socket: daemon.path, limit: .seconds(2))
         nonisolated(unsafe) var reports = 0
         let reply = try client.slowCall(.reload) { _ in reports += 1 }
         #expect(try reply.results(as: ReloadReply.self).applied)

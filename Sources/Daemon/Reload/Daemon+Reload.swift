@@ -118,7 +118,7 @@ extension Daemon {
                 hosts?.stop()
                 throw error
             }
-            releaseLater(OldRoutes(components))
+            releaseLater(OldRoutes(components, renamed))
             unused = nil
             let sweep = putInForce(new, hosts, renamed)
             scrapePoints.serve(scraped, as: settings.metrics)

@@ -46,15 +46,15 @@ final class OldRoutes: Sendable {
     /// Patterns; fewer take less than 1 ms.
     static let many = 1_000
 
-    private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
+    private let content: Lock<([RouteSettings], RouteTable, RouteNames, [String: String])?>
 
-    /// Nil for few routes.
+    /// Nil for few routes; `renamed` has new names of the routes.
     @ServiceLoop
-    init?(_ components: Components) {
+    init?(_ components: Components, _ renamed: [String: String] = [:]) {
         let routes = components.settings.routes
         let patterns = routes.reduce(0) { $0 + max(1, $1.domains.count + $1.except.count) }
         guard patterns >= Self.many else { return nil }
-        content = Lock((routes, components.resolver.routes, components.routeNames))
+        content = Lock((routes, components.resolver.routes, components.routeNames, renamed))
     }
 
     fileprivate func release() {
