@@ -34,6 +34,9 @@ package final class Daemon {
 
     let reloads = CoalescingQueue<ReloadOutcome>()
 
+    /// Queue that runs reloads, checks and the release of replaced routes one after another.
+    let settingsQueue = SerialQueue()
+
     /// Task that removes entries which a reload made invalid.
     var sweeping: Task<Int, Never>?
 
@@ -154,6 +157,7 @@ package final class Daemon {
         prepareHTTP()
         startVendors(components.vendors)
         components.resolver.prefetcher.start()
+        network.onChange = { [weak self] in self?.listenerManager.networkChanged() }
         network.start()
         startObservation()
         ServiceManager.ready(status: readiness)

@@ -53,24 +53,28 @@ struct Program: ParsableCommand {
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            let isFault = exitCode(for: error) == .validationFailure
-            guard isFault else { exit(withError: error) }
+            let code = exitCode(for: error)
+            if code == .success {
+                // --help or --version.
+                Self.print(fullMessage(for: error) + "\n")
+                Glibc.exit(0)
+            }
             Self.complain(fullMessage(for: error))
-            Glibc.exit(2)
+            Glibc.exit(code == .validationFailure ? 2 : code.rawValue)
         }
     }
 
     func run() throws {
         if printConfig, config == nil {
-            print(SettingsManual.text, terminator: "")
+            Self.print(SettingsManual.text)
             return
         }
         if printManual {
-            print(SettingsManual.pageText, terminator: "")
+            Self.print(SettingsManual.pageText)
             return
         }
         if printSchema {
-            print(SettingsSchema.text, terminator: "")
+            Self.print(SettingsSchema.text)
             return
         }
         do throws(SocketError) {
@@ -89,13 +93,14 @@ struct Program: ParsableCommand {
             Glibc.exit(2)
         }
         if printConfig {
-            print(settings.take().effectiveText, terminator: "")
+            Self.print(settings.take().effectiveText)
         } else if check {
             let settings = settings.take()
             for warning in settings.warnings { Self.complain("warning: \(warning)") }
             for hint in settings.costHints { Self.complain("hint: \(hint)") }
-            print("ok")
+            Self.print("ok\n")
         } else {
+            OwnProcess.returnFreeMemory()
             Glibc.exit(Self.serve(settings, from: file, level: logLevel))
         }
     }
@@ -129,11 +134,31 @@ struct Program: ParsableCommand {
         }
     }
 
+    /// Writes to standard output, or ends the process with 1.
+    private static func print(_ text: String) {
+        guard let code = write(text, to: STDOUT_FILENO) else { return }
+        complain("cannot write the output: \(SocketError.system(call: "write", code: code))")
+        Glibc.exit(1)
+    }
+
+    /// A failed write is ignored: no other output is left.
     private static func complain(_ text: String) {
-        let octets = Array(text.utf8) + [0x0A]
-        // SAFETY: the octets live during the call. A failed write is ignored: standard error is the
-        // only output.
-        _ = unsafe octets.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        _ = write(text + "\n", to: STDERR_FILENO)
+    }
+
+    /// Returns the error number; nil on success.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            // SAFETY: write(2) reads at most the count of the buffer, which lives during the call.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return errno }
+            rest = rest.dropFirst(count)
+        }
+        return nil
     }
 }
 

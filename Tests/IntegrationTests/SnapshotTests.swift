@@ -36,8 +36,12 @@ private final class Machine: Sendable {
         )
     }
 
+    /// Files of the directory, without the lock, which remains.
     var names: [String] {
-        get throws { try FileManager.default.contentsOfDirectory(atPath: directory).sorted() }
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: directory)
+                .filter { !$0.hasSuffix(".lock") }.sorted()
+        }
     }
 
     func fill(_ daemon: TestDaemon, _ count: Int) throws {

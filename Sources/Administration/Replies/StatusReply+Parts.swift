@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Configuration
 internal import Control
 internal import DNSCache
+internal import DNSWire
 internal import Frontend
 internal import Glibc
 internal import HTTPDNS
@@ -18,8 +20,15 @@ extension StatusReply {
         let reload = state.reloadProblem.map {
             "the last reload failed, the old configuration is in force: \($0)"
         }
+        let snapshot = state.cacheFile.flatMap { $0.isContended ? $0.fault : nil }.map {
+            "the cache is not saved: \($0)"
+        }
+        let isLocal = SettingsEnvironment.process.isLocal
+        let absent = state.listeners.map(\.address)
+            .filter { !$0.ip.isUnspecified && !isLocal($0) }
+            .map { "listener \($0): no interface has this address" }
         let problems =
-            [reload].compactMap(\.self) + vendors.compactMap(\.problem)
+            [reload, snapshot].compactMap(\.self) + absent + vendors.compactMap(\.problem)
             + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,

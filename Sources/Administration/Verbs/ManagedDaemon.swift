@@ -130,5 +130,8 @@ package struct CacheFileState {
 
     package var fault: String?
 
+    /// True if another daemon uses the file, which is then not written.
+    package var isContended = false
+
     package init(path: String) { self.path = path }
 }

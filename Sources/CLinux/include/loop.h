@@ -38,3 +38,6 @@ int linux_set_socket_file(const char *path, uint32_t mode, uint32_t group);
 
 /// Reads SO_PEERCRED of a Unix stream socket.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);
+
+/// malloc_trim(0).
+void linux_return_free_memory(void);

@@ -16,7 +16,7 @@ enum JSONText {
         case .sequence(let items):
             let parts = items.map { lines($0, indent: indent + 2) }
             return [start + "["] + separated(parts) + [String(repeating: " ", count: indent) + "]"]
-        case .scalar, .refused:
+        case .scalar, .taken, .refused:
             return [flat]
         }
     }
@@ -30,7 +30,7 @@ enum JSONText {
             "[" + items.map(inline).joined(separator: ", ") + "]"
         case .scalar(let text, _):
             node.literal ?? quoted(text)
-        case .refused:
+        case .taken, .refused:
             "null"
         }
     }
@@ -62,7 +62,7 @@ extension YAMLNode {
         case .sequence(let items): copy.content = .sequence(items.map(\.typed))
         case .mapping(let pairs):
             copy.content = .mapping(pairs.map { YAMLPair(key: $0.key, value: $0.value.typed) })
-        case .refused: break
+        case .taken, .refused: break
         }
         return copy
     }

@@ -24,7 +24,7 @@ enum YAMLPrinter {
                 if item.isFlat(room: width - indent - 2) { return ["\(margin)- \(item.inline)"] }
                 return dashed(block(item, indent: indent + 2), indent: indent)
             }
-        case .scalar, .refused:
+        case .scalar, .taken, .refused:
             return ["\(margin)\(node.inline)"]
         }
     }
@@ -52,7 +52,7 @@ extension YAMLNode {
             "{"
                 + pairs.map { "\(YAMLNode.text($0.key).inline): \($0.value.inline)" }
                 .joined(separator: ", ") + "}"
-        case .refused:
+        case .taken, .refused:
             "~"
         }
     }
@@ -60,7 +60,7 @@ extension YAMLNode {
     /// Returns true if the value is printed on one line, of at most `room` characters.
     func isFlat(room: Int) -> Bool {
         switch content {
-        case .scalar, .refused: true
+        case .scalar, .taken, .refused: true
         case .sequence(let items):
             items.isEmpty || items.allSatisfy { $0.scalar != nil } && inline.count <= room
         case .mapping(let pairs):

@@ -42,11 +42,26 @@ extension Settings {
     ///
     /// Explicit defaults, comments and the order of routes make no difference.
     package func changes(to new: Settings) -> [SettingsChange] {
+        changes(to: new, listing: .max).listed
+    }
+
+    /// Returns the first `limit` differences, and the number of further ones.
+    package func changes(
+        to new: Settings,
+        listing limit: Int
+    ) -> (listed: [SettingsChange], further: Int) {
         var (before, now) = (self, new)
         RouteSettings.dropUnchanged(&before.routes, &now.routes)
-        var comparison = TreeComparison()
-        comparison.compare(Self.table.write(before), Self.table.write(now), at: "")
-        return comparison.changes + changedSecrets(in: new)
+        var comparison = TreeComparison(limit: limit)
+        for option in Self.table.options {
+            if option.name == YAMLReader.longList {
+                comparison.compare(before.routes, now.routes, at: option.name)
+            } else {
+                comparison.compare(option.write(before), option.write(now), at: option.name)
+            }
+        }
+        for change in changedSecrets(in: new) { comparison.add(change) }
+        return (comparison.changes, comparison.further)
     }
 
     private func changedSecrets(in new: Settings) -> [SettingsChange] {
@@ -68,6 +83,13 @@ extension Settings {
 struct TreeComparison {
     private(set) var changes: [SettingsChange] = []
 
+    /// Number of changes beyond the limit.
+    private(set) var further = 0
+
+    private let limit: Int
+
+    init(limit: Int = .max) { self.limit = limit }
+
     /// Number of compared values and list items, for tests.
     private(set) var steps = 0
 
@@ -85,7 +107,7 @@ struct TreeComparison {
             }
         default:
             let (before, now) = (old?.inline, new?.inline)
-            if before != now { changes.append(SettingsChange(path, from: before, to: now)) }
+            if before != now { add(SettingsChange(path, from: before, to: now)) }
         }
     }
 
@@ -114,7 +136,7 @@ struct TreeComparison {
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
-            changes.append(
+            add(
                 SettingsChange(
                     path,
                     from: common.0.joined(separator: ", "),
@@ -145,11 +167,47 @@ struct TreeComparison {
         }
         if added.isEmpty, removed.isEmpty {
             let texts = [old, new].map { "[" + $0.joined(separator: ", ") + "]" }
-            changes.append(SettingsChange(path, from: texts[0], to: texts[1]))
+            add(SettingsChange(path, from: texts[0], to: texts[1]))
             return
         }
-        changes += removed.map { SettingsChange(path, from: $0, to: nil) }
-        changes += added.map { SettingsChange(path, from: nil, to: $0) }
+        for item in removed { add(SettingsChange(path, from: item, to: nil)) }
+        for item in added { add(SettingsChange(path, from: nil, to: item)) }
+    }
+
+    mutating func add(_ change: @autoclosure () -> SettingsChange) {
+        if changes.count < limit { changes.append(change()) } else { further += 1 }
+    }
+}
+
+// MARK: - Comparing routes
+
+extension TreeComparison {
+    /// Compares routes by their first domains, one pair of trees at a time.
+    ///
+    /// The trees of 100,000 replaced routes would take 200 MB.
+    mutating func compare(_ old: [RouteSettings], _ new: [RouteSettings], at path: String) {
+        let table = RouteSettings.table
+        let (before, now) = (Self.positions(old), Self.positions(new))
+        for route in old {
+            let other = route.domains.first.flatMap { now[$0] }.map { table.write(new[$0]) }
+            compare(table.write(route), other, at: Self.path(path, route))
+        }
+        for route in new where route.domains.first.flatMap({ before[$0] }) == nil {
+            compare(nil, table.write(route), at: Self.path(path, route))
+        }
+    }
+
+    private static func positions(_ routes: [RouteSettings]) -> [DomainPattern: Int] {
+        Dictionary(
+            routes.enumerated().compactMap { index, route in
+                route.domains.first.map { ($0, index) }
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    private static func path(_ path: String, _ route: RouteSettings) -> String {
+        route.domains.first.map { "\(path).\($0)" } ?? path
     }
 }
 

@@ -99,6 +99,7 @@ extension SettingsOption {
         SettingsOption(
             name: name,
             read: { pair, key, owner, reading in
+                if case .taken = pair.value.content { return }
                 guard case .sequence(let items) = pair.value.content else {
                     reading.damage(key)
                     return reading.reportMismatch(

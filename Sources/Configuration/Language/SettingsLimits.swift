@@ -4,6 +4,11 @@ enum SettingsLimits {
     /// Maximum number of items in lists that have no limit of their own.
     static let items = 100_000
 
+    /// Patterns in `domains` and `except` of all routes; a route without a pattern counts as one.
+    ///
+    /// A pattern takes up to 500 octets, and a reload has two sets of settings.
+    static let patterns = 100_000
+
     static let dropIns = 256
 
     static let listeners = 1...32

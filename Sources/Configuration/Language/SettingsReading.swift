@@ -16,9 +16,21 @@ struct SettingsReading {
     /// Names of vendors and upstreams that are defined, but have errors.
     var leftOut: Set<String> = []
 
-    /// Place of each value by its path, such as `routes[0].domains[2]`; indices are those in
+    /// Place of each value by its path, such as `vendors[0].servers[2]`; indices are those in
     /// `Settings`.
     private var places: [String: YAMLPlace] = [:]
+
+    /// Place of each value below `routes`, by the hash of its path.
+    ///
+    /// There may be 500,000 values, whose paths would take 60 MB. If two paths have the same hash,
+    /// two errors have each other's place.
+    private var routePlaces: [Int: PackedPlace] = [:]
+
+    /// Number of patterns of the routes.
+    var patterns = 0
+
+    /// Lists of names in routes; routes with equal lists share one.
+    private var lists: Set<[String]> = []
 
     /// Paths of values with errors; checks that need these values are skipped.
     private var damaged: Set<String> = []
@@ -26,6 +38,23 @@ struct SettingsReading {
     init(files: [String], environment: SettingsEnvironment) {
         self.files = files
         self.environment = environment
+    }
+}
+
+/// Place in 8 octets: 9 bits for the file, 27 for the line, 28 for the column.
+private struct PackedPlace {
+    private let bits: UInt64
+
+    init(_ place: YAMLPlace) {
+        bits = UInt64(place.file) << 55 | UInt64(place.line) << 28 | UInt64(place.column)
+    }
+
+    var place: YAMLPlace {
+        YAMLPlace(
+            file: Int(bits >> 55),
+            line: Int(bits >> 28 & (1 << 27 - 1)),
+            column: Int(bits & (1 << 28 - 1))
+        )
     }
 }
 
@@ -52,12 +81,24 @@ struct SettingsKey: Sendable {
 // MARK: - Places
 
 extension SettingsReading {
-    mutating func note(_ place: YAMLPlace, of key: SettingsKey) { places[key.path] = place }
+    mutating func note(_ place: YAMLPlace, of key: SettingsKey) {
+        if Self.isOfRoute(key.path) {
+            routePlaces[key.path.hashValue] = PackedPlace(place)
+        } else {
+            places[key.path] = place
+        }
+    }
+
+    private static func isOfRoute(_ path: String) -> Bool { path.hasPrefix("routes[") }
 
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
     /// Returns true if a file contains the option, even with an invalid value.
-    func has(_ path: String) -> Bool { places[path] != nil }
+    func has(_ path: String) -> Bool { known(path) != nil }
+
+    private func known(_ path: String) -> YAMLPlace? {
+        Self.isOfRoute(path) ? routePlaces[path.hashValue]?.place : places[path]
+    }
 
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
@@ -67,6 +108,9 @@ extension SettingsReading {
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
         }
         places = places.filter { !isBelow($0.key) }
+        guard key.path == YAMLReader.longList else { return }
+        routePlaces = [:]
+        patterns = 0
         damaged = damaged.filter { !isBelow($0) }
     }
 
@@ -80,7 +124,16 @@ extension SettingsReading {
     }
 
     /// Returns the place of a value; if no file contains the value, the start of the first file.
-    func place(of path: String) -> YAMLPlace { places[path] ?? .start }
+    func place(of path: String) -> YAMLPlace { known(path) ?? .start }
+}
+
+// MARK: - Sharing
+
+extension SettingsReading {
+    /// Replaces a list by an equal one that was read before.
+    mutating func share(_ list: inout [String]) {
+        if !list.isEmpty { list = lists.insert(list).memberAfterInsert }
+    }
 }
 
 // MARK: - Problems
@@ -131,7 +184,7 @@ extension SettingsReading {
                 "\(name) must be \(expected), not `\(text.shortened)`",
                 hint: hint
             )
-        case .sequence:
+        case .sequence, .taken:
             report(node.place, "\(name) must be \(expected), not a list", hint: hint)
         case .mapping:
             report(node.place, "\(name) must be \(expected), not a mapping", hint: hint)

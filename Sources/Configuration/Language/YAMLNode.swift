@@ -27,6 +27,9 @@ struct YAMLNode: Sendable {
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
+        /// Sequence whose items a ``YAMLReader/Taker`` took while they were read.
+        case taken
+
         case refused
     }
 }

@@ -56,6 +56,31 @@ package struct RouteSettings: Sendable, Equatable {
     package init(place: SettingsPlace) { self.place = place }
 }
 
+// MARK: - Reading
+
+extension [RouteSettings] {
+    /// Appends the route of a YAML text; reports the first route beyond the limit.
+    mutating func take(_ node: YAMLNode, _ reading: inout SettingsReading) {
+        let key = SettingsKey().option(YAMLReader.longList).item(count)
+        guard reading.patterns <= SettingsLimits.patterns else { return }
+        var route = RouteSettings(place: reading.place(at: node.place))
+        reading.note(node.place, of: key)
+        RouteSettings.table.read(node, as: key, into: &route, &reading)
+        reading.share(&route.vendors)
+        reading.share(&route.upstreams)
+        reading.patterns += Swift.max(1, route.domains.count + route.except.count)
+        guard reading.patterns <= SettingsLimits.patterns else {
+            return reading.report(
+                node.place,
+                "the routes have more than \(SettingsLimits.patterns) patterns in `domains` and "
+                    + "`except`",
+                hint: "`example.com` includes all names below it; a route for `.` covers all names"
+            )
+        }
+        append(route)
+    }
+}
+
 // MARK: - Table
 
 extension RouteSettings: SettingsEntry {

@@ -57,8 +57,11 @@ extension Settings {
         file: String,
         environment: SettingsEnvironment = .process
     ) throws(SettingsErrors) -> Settings {
-        let files = [SettingsFile(reading: file)] + SettingsFile.dropIns(of: file)
-        return try Settings(parsing: files, environment: environment)
+        let main = SettingsFile(reading: file)
+        return try Settings(
+            parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
+            environment: environment
+        )
     }
 
     /// Reads `text` in place of `file`, with the drop-ins of `file`; reports all errors.
@@ -69,7 +72,7 @@ extension Settings {
     ) throws(SettingsErrors) -> Settings {
         let main = SettingsFile(name: name, octets: [UInt8](text.utf8))
         return try Settings(
-            parsing: [main] + SettingsFile.dropIns(of: file),
+            parsing: [main] + SettingsFile.dropIns(of: file, after: main.size),
             environment: .process
         )
     }
@@ -102,7 +105,10 @@ extension Settings {
         var reading = SettingsReading(files: files.map(\.name), environment: environment)
         var isWhole = true
         for (index, file) in files.enumerated() {
-            let text = file.text(index)
+            let text = file.text(index) { item in
+                routes.take(item, &reading)
+                return nil
+            }
             if environment.passesOverCredentials, file.isOnlyForRoot {
                 reading.warn(
                     YAMLPlace(file: index, line: 0, column: 0),
@@ -139,7 +145,7 @@ extension Settings {
             """
             Addresses and ports to listen on, over UDP and TCP. "0.0.0.0:53" and "[::]:53" require \
             an explicit `allow`. A missing default address is skipped with a warning; an address \
-            that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            that is listed here is served when an interface gets it. Addresses in systemd's httpdnsd.socket and \
             httpdnsd-ipv6.socket are always served. The service may not bind ports below 1024: add \
             such addresses to httpdnsd.socket.
             """

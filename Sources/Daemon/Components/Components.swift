@@ -138,7 +138,9 @@ package enum StartError: Error, CustomStringConvertible {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:
             "cannot listen on \(address): address already in use; "
-                + "`ss -tulpn 'sport = :\(address.port)'` shows the program"
+                + (address.port == 53
+                    ? "`sudo httpdnsctl doctor` shows the program and how to free the port"
+                    : "`sudo ss -tulpn 'sport = :\(address.port)'` shows the program")
         case .listen(let address, let error) where error.isForbidden:
             "cannot listen on \(address): no permission for ports below 1024; add the address to "
                 + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "

@@ -47,6 +47,9 @@ final class ListenerManager {
 
     private var started = 0
 
+    /// Bound addresses that no interface had yet.
+    private var absent: Set<SocketAddress> = []
+
     private(set) var closed = (queries: QuerySums(), hits: LatencySum())
 
     init(_ settings: Settings, logger: Logger) {
@@ -78,9 +81,10 @@ final class ListenerManager {
 
     /// Binds the new addresses of the settings, and adopts the sockets from systemd.
     ///
-    /// A socket from systemd that is not in `listen` is also served, because its clients would
-    /// wait. Default addresses that this machine lacks are left out if one remains. With sockets
-    /// from systemd, forbidden default addresses are left out too.
+    /// A passed socket that is not in `listen` is also served, because its clients would wait.
+    /// Default addresses that this machine lacks are left out if one remains; with passed sockets,
+    /// forbidden ones too. Other addresses that no interface has are bound in advance: the
+    /// interface may come up later.
     ///
     /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
@@ -93,7 +97,9 @@ final class ListenerManager {
         var missing: StartError?
         for address in wanted where !places.contains(where: { $0.wanted == address }) {
             do throws(StartError) {
-                bound.places.append(Place(wanted: address, listeners: try listeners(at: address)))
+                let mayBeAbsent = !settings.listenMark.isDefault
+                let listeners = try listeners(at: address, mayBeAbsent: mayBeAbsent)
+                bound.places.append(Place(wanted: address, listeners: listeners))
             } catch {
                 guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
                     fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
@@ -107,12 +113,20 @@ final class ListenerManager {
         return bound
     }
 
-    private func listeners(at address: SocketAddress) throws(StartError) -> Listeners {
+    private func listeners(
+        at address: SocketAddress,
+        mayBeAbsent: Bool
+    ) throws(StartError) -> Listeners {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
-            return own.isEmpty
-                ? try Listeners(binding: address, workers: workersPerAddress)
-                : try Listeners(adopting: own, at: address, workers: workersPerAddress)
+            guard own.isEmpty else {
+                return try Listeners(adopting: own, at: address, workers: workersPerAddress)
+            }
+            do throws(SocketError) {
+                return try Listeners(binding: address, workers: workersPerAddress)
+            } catch  where error.isAddressMissing && mayBeAbsent {
+                return try absentListeners(at: address)
+            }
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
             // Wildcard and specific addresses exclude each other.
@@ -129,7 +143,29 @@ final class ListenerManager {
         }
     }
 
-    /// Starts to answer on the bound addresses; closes them if a thread cannot be created.
+    private func absentListeners(at address: SocketAddress) throws(SocketError) -> Listeners {
+        let listeners = try Listeners(
+            binding: address,
+            workers: workersPerAddress,
+            isAbsent: true
+        )
+        absent.insert(address)
+        logger.warning(
+            "listener \(address): no interface has this address, answering when one gets it",
+            metadata: ["listener": "\(address)"]
+        )
+        return listeners
+    }
+
+    /// Logs which absent addresses an interface has now.
+    func networkChanged() {
+        for address in absent where SettingsEnvironment.process.isLocal(address) {
+            absent.remove(address)
+            logger.notice("listener \(address): an interface has the address now, answering")
+        }
+    }
+
+    /// Starts to answer on the bound addresses; closes them if threads are missing.
     func serve(_ bound: Bound, by handlers: Handlers) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {

@@ -28,7 +28,13 @@ package final class DatagramListener: Sendable {
     var descriptor: Int32 { owned.raw }
 
     /// Binds a socket; if `shared`, the kernel distributes clients among sockets (SO_REUSEPORT).
-    package init(binding address: SocketAddress, shared: Bool) throws(SocketError) {
+    ///
+    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    package init(
+        binding address: SocketAddress,
+        shared: Bool,
+        isAbsent: Bool = false
+    ) throws(SocketError) {
         let family = address.isIPv6 ? AF_INET6 : AF_INET
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         owned = try OwnedDescriptor(Glibc.socket(family, type, 0), from: "socket")
@@ -37,6 +43,7 @@ package final class DatagramListener: Sendable {
         if shared { try owned.set(SO_REUSEPORT, at: SOL_SOCKET, to: 1) }
         if address.isIPv6 { try owned.set(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), to: 1) }
         try Self.prepare(owned, for: address)
+        if isAbsent { try owned.allowAbsentAddress(isIPv6: address.isIPv6) }
         try owned.bind(to: address)
         self.address = owned.localAddress ?? address
     }

@@ -16,6 +16,9 @@ package enum FileFault: Error, Hashable {
 
     case busy(String)
 
+    /// Another process holds the lock; nil if its number is unknown.
+    case used(String, process: Int32?)
+
     case stopped(String)
 
     static func last(_ call: String, _ path: String) -> FileFault {
@@ -39,6 +42,8 @@ extension FileFault: CustomStringConvertible {
         case .open(let path, let mode):
             "\(path) is open to other users (mode 0\(String(mode, radix: 8)))"
         case .busy(let path): "\(path) is being written by another process"
+        case .used(let path, let process):
+            "\(path) is used by another daemon" + (process.map { " (process \($0))" } ?? "")
         case .stopped(let path): "\(path): stopped"
         }
     }

@@ -15,4 +15,11 @@ package enum OwnProcess {
     package static func dropCapabilities() throws(SocketError) {
         guard linux_drop_capabilities() == 0 else { throw .last("capset") }
     }
+
+    /// Returns free memory of all threads to the system, which malloc(3) would keep.
+    ///
+    /// Takes about 1 ms for 30 MiB; call it on a worker thread.
+    package static func returnFreeMemory() {
+        linux_return_free_memory()
+    }
 }

@@ -38,6 +38,17 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("setsockopt") }
     }
 
+    /// Allows binding an address that no interface has yet.
+    func allowAbsentAddress(isIPv6: Bool) throws(SocketError) {
+        // <linux/in.h> and <linux/in6.h>.
+        let (freeBind, freeBindIPv6): (Int32, Int32) = (15, 78)
+        if isIPv6 {
+            try set(freeBindIPv6, at: Int32(IPPROTO_IPV6), to: 1)
+        } else {
+            try set(freeBind, at: Int32(IPPROTO_IP), to: 1)
+        }
+    }
+
     func bind(to address: SocketAddress) throws(SocketError) {
         // SAFETY: the pointer is valid during the call.
         let status = unsafe address.withSockaddr { unsafe Glibc.bind(raw, $0, $1) }

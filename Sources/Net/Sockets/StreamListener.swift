@@ -28,7 +28,9 @@ package final class StreamListener {
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
     /// Listens at `address`; IPv6 only (IPV6_V6ONLY) for IPv6, so both families can use one port.
-    package init(binding address: SocketAddress) throws(SocketError) {
+    ///
+    /// - Parameter isAbsent: true if no interface needs to have the address yet.
+    package init(binding address: SocketAddress, isAbsent: Bool = false) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
             SOCK_STREAM
@@ -37,6 +39,7 @@ package final class StreamListener {
         if address.isIPv6 { try descriptor.set(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), to: 1) }
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
         try descriptor.set(SO_RCVBUF, at: SOL_SOCKET, to: Self.buffers.receive)
+        if isAbsent { try descriptor.allowAbsentAddress(isIPv6: address.isIPv6) }
         try descriptor.bind(to: address)
         guard listen(descriptor.raw, Self.backlog) == 0 else { throw .last("listen") }
         endpoint = try Endpoint(descriptor, writes: false)

@@ -102,30 +102,23 @@ package struct RouteTable: Sendable {
     ///
     /// This is a class, because every miss passes its match through all stages.
     package final class Match: Sendable {
-        package let route: Route
+        fileprivate let entry: Entry
 
         package let pattern: RoutePattern
 
+        package var route: Route { entry.route }
+
         /// Index of the route in the table.
-        let number: Int
+        var number: Int { entry.number }
 
-        /// Number of the route's sources; equal for routes with the same sources and options.
-        let sources: Int
+        /// Number that identifies the sources; equal for routes with the same sources and options.
+        var sources: Int { entry.sources }
 
-        fileprivate let exceptions: [RoutePattern]
+        fileprivate var exceptions: [RoutePattern] { entry.exceptions }
 
-        fileprivate init(
-            _ route: Route,
-            _ pattern: RoutePattern,
-            number: Int,
-            sources: Int,
-            except exceptions: [RoutePattern]
-        ) {
-            self.route = route
+        fileprivate init(_ entry: Entry, _ pattern: RoutePattern) {
+            self.entry = entry
             self.pattern = pattern
-            self.number = number
-            self.sources = sources
-            self.exceptions = exceptions
         }
 
         /// Domain of the pattern, which is the zone of synthetic negative answers.
@@ -142,7 +135,22 @@ package struct RouteTable: Sendable {
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
-    /// Matches of the three patterns with the same domain.
+    /// A route, once for all its patterns: a route may have 100,000 patterns.
+    fileprivate final class Entry: Sendable {
+        let route: Route
+        let number: Int
+        let sources: Int
+        let exceptions: [RoutePattern]
+
+        init(_ route: Route, number: Int, sources: Int, except exceptions: [RoutePattern]) {
+            self.route = route
+            self.number = number
+            self.sources = sources
+            self.exceptions = exceptions
+        }
+    }
+
+    /// The patterns of one domain.
     private struct Claims: Sendable {
         var exact: Match?
         var suffix: Match?
@@ -193,17 +201,16 @@ package struct RouteTable: Sendable {
         let key = Sources(route)
         let number = sources[key] ?? sources.count
         sources[key] = number
-        func match(_ pattern: RoutePattern) -> Match {
-            Match(route, pattern, number: matches.count, sources: number, except: except)
-        }
+        let entry = Entry(route, number: matches.count, sources: number, except: except)
         for pattern in patterns {
+            let match = Match(entry, pattern)
             switch pattern {
-            case .suffix(let name): claim(name, \.suffix, match(pattern))
-            case .exact(let name): claim(name, \.exact, match(pattern))
-            case .below(let name): claim(name, \.below, match(pattern))
+            case .suffix(let name): claim(name, \.suffix, match)
+            case .exact(let name): claim(name, \.exact, match)
+            case .below(let name): claim(name, \.below, match)
             }
         }
-        let whole = match(.suffix(.root))
+        let whole = Match(entry, .suffix(.root))
         if number == examples.count { examples.append(whole) }
         matches.append(whole)
     }

@@ -73,6 +73,34 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
+    /// Makes a call that may take minutes: waits while the daemon answers other calls.
+    ///
+    /// - Parameter progress: gets the time so far, after each time limit.
+    /// - Throws: like `call`; without a reply, it is unknown if the daemon carries out the call.
+    func slowCall(
+        _ method: ControlInterface.Method,
+        _ arguments: some CallParameters = NoParameters(),
+        progress: @escaping (Duration) -> Void
+    ) throws(Failure) -> Reply {
+        let call = try prepared(method, arguments)
+        let start = ContinuousClock.now
+        var connection = try ControlConnection.open(path: socket, timeout: limit)
+        connection.onSilence = { [self] () throws(Failure) in
+            do throws(Failure) {
+                _ = try self.call(.version)
+            } catch {
+                throw Failure(
+                    message: "\(method.rawValue): no reply, and the daemon does not answer another "
+                        + "call: \(error.message)",
+                    hint: "the result is unknown: journalctl -u httpdnsd",
+                    status: .unreachable
+                )
+            }
+            progress(start.duration(to: .now))
+        }
+        return try connection.exchange(call)
+    }
+
     private func prepared(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters

@@ -16,6 +16,9 @@ struct ControlConnection: ~Copyable {
 
     private var deadline: ContinuousClock.Instant?
 
+    /// Called at the time limit of a reply; if it does not throw, a new time limit begins.
+    var onSilence: (() throws(Failure) -> Void)?
+
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
     // MARK: - Making
@@ -117,7 +120,7 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    private func send(_ message: [UInt8]) throws(Failure) {
+    private mutating func send(_ message: [UInt8]) throws(Failure) {
         var rest = message[...]
         while !rest.isEmpty {
             try wait(for: Int16(POLLOUT))
@@ -170,12 +173,17 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    private func wait(for events: Int16) throws(Failure) {
+    private mutating func wait(for events: Int16) throws(Failure) {
         while true {
             var milliseconds: Int64 = -1
             if let deadline, let timeout {
                 let left = ContinuousClock.now.duration(to: deadline)
-                guard left > .zero else { throw Unreachable.silent(path, after: timeout) }
+                guard left > .zero else {
+                    guard let onSilence else { throw Unreachable.silent(path, after: timeout) }
+                    try onSilence()
+                    self.deadline = .now.advanced(by: timeout)
+                    continue
+                }
                 let parts = left.components
                 milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
             }

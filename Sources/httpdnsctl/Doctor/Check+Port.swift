@@ -17,6 +17,15 @@ extension Check {
             guard seen.insert(what).inserted else { continue }
             if occupiesPort(socket, of: machine) {
                 results.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
+            } else if machine.status == nil {
+                // `listen` is unknown: the daemon may not have started because of this program.
+                let every = socket.server.isIPv6 ? "[::]:53" : "0.0.0.0:53"
+                results.append(
+                    .warning(
+                        what + ", so the daemon cannot listen on that address or on \(every)",
+                        fix: remedy(socket, isRoot: machine.isRoot)
+                    )
+                )
             } else if socket.process != nil || machine.isRoot {
                 results.append(.ok(what + ", next to the daemon"))
             }
@@ -78,7 +87,8 @@ extension Check {
         case "dnsmasq":
             "systemctl disable --now dnsmasq; for libvirt or NetworkManager, set bind-interfaces"
         case "systemd-resolve", "systemd-resolved":
-            "DNSStubListener=no in /etc/systemd/resolved.conf, or listen only on 127.0.0.1"
+            "listen only on 127.0.0.1, or set DNSStubListener=no in /etc/systemd/resolved.conf and "
+                + "run systemctl restart systemd-resolved"
         case "httpdnsd": "another httpdnsd is running; use --socket with its control socket"
         case "unbound", "named", "dnsdist", "pdns_recursor", "kresd", "smartdns", "dnscrypt-proxy",
             "AdGuardHome":

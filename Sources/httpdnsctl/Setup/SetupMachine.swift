@@ -59,6 +59,7 @@ struct SetupMachine {
                 }
             }
             try SetupJournal.setAsideDamaged(in: tree)
+            try keepCopies(of: changed)
             try journal.write(to: tree)
             do throws(Failure) {
                 for entry in journal.entries where try tree.state(entry.path) != entry.after {
@@ -117,17 +118,35 @@ struct SetupMachine {
         guard let journal = try SetupJournal.read(from: tree, ignoringDamage: force) else {
             return try restoreDefaults(force: force)
         }
+        let changed = try filesChanged(since: journal)
+        guard changed.isEmpty || force else { throw Self.changedSince(changed) }
+        try checkRestorable(journal)
+        try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
+            try keepCopies(of: changed)
+            try restore(journal)
+        }
+        return .reverted
+    }
+
+    /// Files that are neither as before the setup nor as after it.
+    func filesChanged(since journal: SetupJournal) throws(Failure) -> [String] {
         var changed: [String] = []
         for entry in journal.entries {
             let now = try tree.state(entry.path)
             if now != entry.before, now != entry.after { changed.append(entry.path) }
         }
-        guard changed.isEmpty || force else { throw Self.changedSince(changed) }
-        try checkRestorable(journal)
-        try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
-            try restore(journal)
+        return changed
+    }
+
+    /// Suffix of the copy of a changed file that `--force` replaces.
+    static let copySuffix = ".httpdnsd-replaced"
+
+    private func keepCopies(of paths: [String]) throws(Failure) {
+        for path in paths {
+            let state = try tree.state(path)
+            guard state.kind != .absent, state.kind != .other else { continue }
+            try tree.put(state, at: path + Self.copySuffix)
         }
-        return .reverted
     }
 
     /// Replaces the files that setup wrote by defaults, because no journal is usable.

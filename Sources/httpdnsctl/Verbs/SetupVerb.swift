@@ -122,8 +122,16 @@ struct SetupVerb: Verb {
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
         let known = try SetupJournal.read(from: machine.tree, ignoringDamage: force)
         let journal = try SetupJournal.orDefaults(known, in: machine.tree)
+        var changed: [String] = []
+        if let known { changed = try machine.filesChanged(since: known) }
         let result = dryRun ? .planned : try machine.revert(force: force)
-        try show(SetupReport(reverting: journal, result: result))
+        var report = SetupReport(reverting: journal, result: result)
+        report.notes = changed.map {
+            "\($0) was changed since the setup: "
+                + (dryRun ? "--force keeps a copy in " : "there is a copy in ")
+                + $0 + SetupMachine.copySuffix
+        }
+        try show(report)
         return .ok
     }
 
