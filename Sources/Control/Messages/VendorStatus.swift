@@ -63,7 +63,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Seconds left; nil if until `Resume`.
+    /// Seconds left; nil if until `Resume`, or until the stored counts are known.
     package var forSeconds: Int?
 
     package var error: String?
@@ -79,7 +79,7 @@ package struct VendorRest: Codable, Sendable, Equatable {
         /// All servers returned HTTP 429.
         case limit
 
-        /// The budget of the day is spent.
+        /// The budget is spent, or its stored counts are unknown because of `error`.
         case budget
     }
 

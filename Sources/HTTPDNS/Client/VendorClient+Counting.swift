@@ -24,7 +24,7 @@ extension VendorClient {
             by: question.client,
             wallSeconds: wallSeconds
         )
-        tellOfBudget(wallSeconds)
+        tellOfBudget()
         guard let receipt else { throw .budget }
         pace.spend(by: question.client, now: now)
         counters.tries += 1
@@ -32,10 +32,12 @@ extension VendorClient {
         return receipt
     }
 
-    /// Reports an exhausted budget once a day.
-    private func tellOfBudget(_ wallSeconds: Int64) {
-        guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
-        observer?(.budgetSpent(rule))
+    /// Reports once a day that the budget is spent or its counts are unknown.
+    func tellOfBudget() {
+        guard let rule = budget.rule, budget.tells(wallSeconds: clocks.wallSeconds()) else {
+            return
+        }
+        observer?(budget.unknownBecause.map { .usageUnknown($0, rule) } ?? .budgetSpent(rule))
     }
 
     func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {

@@ -282,6 +282,9 @@ extension VendorClient {
         /// Reported once a day.
         case budgetSpent(Budget.Rule)
 
+        /// The counts of the budget are unknown for this reason; reported once a day.
+        case usageUnknown(String, Budget.Rule)
+
         /// A client reached its limit; reported once a day.
         case shareSpent(Budget.Rule)
     }

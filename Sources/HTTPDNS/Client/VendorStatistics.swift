@@ -132,7 +132,8 @@ package struct VendorStatistics: Sendable, Hashable {
         /// All servers returned 429 until that time.
         case limited(until: Instant)
 
-        case overBudget
+        /// The budget is spent, or its counts are unknown because of `problem`.
+        case overBudget(problem: String?)
     }
 }
 
