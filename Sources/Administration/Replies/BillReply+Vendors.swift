@@ -51,7 +51,7 @@ extension BillReply {
                 vendor.client,
                 statistics,
                 units: bill.units.atMost,
-                minimumTTL: state.settings.cache.minimumTTL,
+                under: state.settings,
                 seconds: seconds
             )
         }
@@ -126,7 +126,7 @@ extension BillAdvice {
         _ client: VendorClient,
         _ statistics: VendorStatistics,
         units: UInt64,
-        minimumTTL: Duration,
+        under daemon: Settings,
         seconds: Int
     ) -> [BillAdvice] {
         guard units > 0 else { return [] }
@@ -142,11 +142,18 @@ extension BillAdvice {
                 givesUp: givesUp
             )
         }
-        return settings.savings(statistics.price, minimumTTL: minimumTTL).compactMap { saving in
+        let savings = settings.savings(
+            statistics.price,
+            under: daemon,
+            hasIPv6: client.hasIPv6()
+        )
+        return savings.compactMap { saving in
             let ratio =
                 switch saving {
                 case .channel(_, let weight, _): Double(weight) / Double(statistics.price.weight)
                 case .families: (1 + client.shareOfNamesWithBothFamilies) / 2
+                case .noAAAA:
+                    1 - Double(statistics.unitsForV6) / Double(max(1, statistics.units.atMost))
                 case .minimumTTL:
                     statistics.unitsAtAdvisedTTL / Double(max(1, statistics.units.atMost))
                 }

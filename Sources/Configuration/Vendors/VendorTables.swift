@@ -209,7 +209,8 @@ extension VendorSettings {
             """
             Limits on the calls and the billed units. The counts are in the file usage.state: they \
             survive restarts, and all daemons of the machine share them. A reached limit is \
-            logged.
+            logged. If the counts are unknown, for example because the file is damaged or \
+            cannot be opened, a budget with `on-exceeded: fallback` counts as spent.
             """
         ),
         .section(
@@ -240,7 +241,7 @@ extension VendorSettings {
             .currency,
             example: "CNY",
             """
-            Currency of the price, as an ISO 4217 code.
+            Currency of `per-10000`, as an ISO 4217 code. Each requires the other.
             """
         ),
         .option(
@@ -283,7 +284,8 @@ extension VendorSettings {
             .integer(SettingsLimits.units),
             example: 500_000,
             """
-            Billed units per UTC day. A call counts if it is unknown whether it is billed.
+            Billed units per UTC day, at least those of one name. A call counts if it is unknown \
+            whether it is billed.
             """
         ),
         .option(
@@ -329,6 +331,7 @@ extension Settings {
                 vendor.account.any.check(vendor, path, &reading)
                 vendor.checkHTTP(path, &reading)
                 vendor.checkBudget(path, &reading)
+                vendor.checkPrice(path, &reading)
             }
             if !named.contains(vendor.name), !reading.isDamaged("routes") {
                 reading.warn(reading.place(of: path), "no route names the vendor `\(vendor.name)`")
@@ -369,6 +372,42 @@ extension VendorSettings {
             "the budget of the vendor `\(name)` has no limit",
             hint: "set `calls-per-day`, `units-per-day` or `units-per-month`"
         )
+    }
+
+    /// Checks that a price has a currency, and that the limits of units suffice for a call.
+    fileprivate func checkPrice(_ path: String, _ reading: inout SettingsReading) {
+        if !reading.isDamaged("\(path).price") {
+            let (amount, currency) = ("\(path).price.per-10000", "\(path).price.currency")
+            if reading.has(amount), !reading.has(currency) {
+                reading.report(
+                    reading.place(of: amount),
+                    "the price of the vendor `\(name)` has no currency",
+                    hint: "set `price.currency`, for example `currency: CNY`"
+                )
+            } else if reading.has(currency), !reading.has(amount) {
+                reading.report(
+                    reading.place(of: currency),
+                    "the vendor `\(name)` has a currency without a price",
+                    hint: "set `price.per-10000` in this currency"
+                )
+            }
+        }
+        guard let budget, budget.onExceeded == .fallback, !reading.isDamaged("\(path).budget"),
+            let page = try? account.vendor().price
+        else { return }
+        let weight = price?.applied(to: page).weight ?? page.weight
+        for (option, limit) in [
+            ("units-per-day", budget.unitsPerDay), ("units-per-month", budget.unitsPerMonth),
+        ] {
+            guard let limit, limit < weight else { continue }
+            reading.report(
+                reading.place(of: "\(path).budget.\(option)"),
+                "the vendor `\(name)` would never be called: a name costs \(weight) units, and "
+                    + "`\(option)` is \(limit)",
+                hint: "raise `\(option)`"
+                    + (price?.weight == nil ? "" : ", or correct `price.weight`")
+            )
+        }
     }
 
     /// Checks that HTTP/3 is used with TLS, which QUIC includes, and without a proxy.

@@ -61,13 +61,19 @@ extension VendorClient {
         by other: PriceModel? = nil
     ) {
         guard let query = question.query else { return }
-        let units = (other ?? price).units(of: query, fate)
+        let price = other ?? price
+        let units = price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
         budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())
         guard mayBeBilled else { return }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL
+        if price.item == .family, query.families.includesV6 {
+            var query = query
+            query.families = .v6
+            counters.unitsForV6 += price.units(of: query, fate).reduce(.zero, +).atMost
+        }
         for (charge, units) in zip(question.charges, units) {
             counters.unitsByRoute[charge.route, default: .zero] += units
         }

@@ -86,7 +86,7 @@ package final class VendorClient {
     let source: AddressSource?
 
     /// Returns true if the machine can reach IPv6 addresses of the Internet.
-    private let hasIPv6: @Sendable () -> Bool
+    package let hasIPv6: @Sendable () -> Bool
 
     var schedule: AddressSchedule
 

@@ -35,6 +35,9 @@ package struct VendorStatistics: Sendable, Hashable {
     /// TTL.
     package var unitsAtAdvisedTTL = 0.0
 
+    /// Part of the upper bound of `units` for AAAA; 0 if the vendor does not bill families.
+    package var unitsForV6: UInt64 = 0
+
     /// `units` by route.
     package var unitsByRoute: [String: UnitRange] = [:]
 
