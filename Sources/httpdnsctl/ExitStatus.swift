@@ -8,7 +8,7 @@ enum ExitStatus: Int32 {
     case usage = 2
     /// No connection to the daemon.
     case unreachable = 3
-    /// `status` and `doctor` found problems.
+    /// `status` and `doctor` found problems; `prove` found a difference.
     case degraded = 4
 }
 

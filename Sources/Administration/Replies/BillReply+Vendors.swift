@@ -35,7 +35,7 @@ extension BillReply {
             bill.cost = BilledCost(statistics, isMonthly: isMonthly)
             bill.problem = statistics.usageProblem
             bill.counted = counts[vendor.settings.name].map { result in
-                VendorCount(result, weight: statistics.price.weight, units: bill.units.month)
+                VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
             // A merged, paired or cached look-up would have cost one item; names of a shared request
             // only save units if requests are billed.
@@ -91,14 +91,22 @@ extension BilledCost {
 extension VendorCount {
     /// Makes the comparison of the vendor's count with `units`, ours of the month.
     ///
-    /// - Parameter weight: units of a resolution, which Alibaba weights by protection.
-    fileprivate init(_ outcome: ResolveCounts.Outcome, weight: UInt64, units ours: UInt64?) {
+    /// Alibaba weights resolutions by their protection, but counts only HTTP and HTTPS separately:
+    /// all are taken to have the encryption of `account`.
+    fileprivate init(
+        _ outcome: ResolveCounts.Outcome,
+        _ account: VendorSettings.Account,
+        units ours: UInt64?
+    ) {
         self.init()
         switch outcome {
         case .failure(let failure): problem = failure.text
         case .success(let count):
             (http, https) = (count.http, count.https)
-            let isEncrypted = ![1, 5].contains(weight)
+            let isEncrypted =
+                if case .alibaba(let account) = account { account.encryption != .none } else {
+                    false
+                }
             let sum =
                 Double(count.http)
                 * Double(Alibaba.weight(usesTLS: false, isEncrypted: isEncrypted))

@@ -84,7 +84,7 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
         case differs
 
-        /// Not called.
+        /// Not called, or without a reply; ``ProofStep/result`` has the reason.
         case skipped
     }
 

@@ -18,7 +18,7 @@ package struct ResolveCount: Sendable, Hashable {
 /// Alibaba's RPC call `GetResolveCountSummary` (page 30122), which returns the count of an account.
 ///
 /// Signature version 1.0 with HMAC-SHA1. Parameters and reply were not confirmed on a live account.
-package struct AlibabaResolveCount: Sendable {
+package struct AlibabaResolveCount: Sendable, Equatable {
     /// Host of the interface, over TLS.
     package static let host = "httpdns-api.aliyuncs.com"
 

@@ -50,7 +50,7 @@ extension VendorClient {
         }
     }
 
-    /// Books the cost of a finished request, and refunds what it did not cost.
+    /// Books the cost of a finished request, refunds what it did not cost, and returns the cost.
     ///
     /// - Parameter other: rules of the bill; nil for those of the settings.
     func settle(
@@ -59,14 +59,14 @@ extension VendorClient {
         _ fate: PriceModel.Fate,
         mayBeBilled: Bool,
         by other: PriceModel? = nil
-    ) {
-        guard let query = question.query else { return }
+    ) -> UnitRange {
+        guard let query = question.query else { return .zero }
         let price = other ?? price
         let units = price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
         budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())
-        guard mayBeBilled else { return }
+        guard mayBeBilled else { return sum }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL
         if price.item == .family, query.families.includesV6 {
@@ -77,13 +77,14 @@ extension VendorClient {
         for (charge, units) in zip(question.charges, units) {
             counters.unitsByRoute[charge.route, default: .zero] += units
         }
-        guard facts.isBillable else { return }
+        guard facts.isBillable else { return sum }
         counters.billable += 1
         counters.billableNames += UInt64(question.charges.count)
         for (charge, units) in zip(question.charges, units) {
             costs.note(charge, units: units.atMost)
             counters.billableByRoute[charge.route, default: 0] += 1
         }
+        return sum
     }
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {
