@@ -85,6 +85,7 @@ struct SettingsVendorTests {
         arguments: [
             ("kind: alibaba, account: 1", "", true),
             ("kind: alibaba, account: 1", "answers: {aaaa: suppress}", false),
+            ("kind: alibaba, account: 1, families: both", "", false),
             ("kind: baidu, account: 1, secret: $hex", "", false),
         ]
     )

@@ -19,8 +19,12 @@ extension VendorSettings {
             savings += account.savings
         }
         if price.item == .family {
-            if families == .both { savings.append(.families) }
-            if !hasIPv6, settings.answers.aaaa == .keep { savings.append(.noAAAA) }
+            if families == .both {
+                // Requests both whatever clients query.
+                savings.append(.families)
+            } else if !hasIPv6, settings.answers.aaaa == .keep {
+                savings.append(.noAAAA)
+            }
         }
         if settings.cache.minimumTTL < ClientLimits.advisedTTL { savings.append(.minimumTTL) }
         return savings
