@@ -7,6 +7,7 @@ enum ExitStatus: Int32 {
     /// The command line is wrong; the daemon was not called.
     case usage = 2
     case unreachable = 3
+    /// `status` and `doctor` found problems; `prove` found a difference.
     case degraded = 4
 }
 

@@ -97,7 +97,9 @@ struct Program: ParsableCommand {
         } else if check {
             let settings = settings.take()
             for warning in settings.warnings { Self.complain("warning: \(warning)") }
-            for hint in settings.costHints { Self.complain("hint: \(hint)") }
+            for hint in settings.costHints(hasIPv6: Dependencies.hasGlobalIPv6()) {
+                Self.complain("hint: \(hint)")
+            }
             Self.print("ok\n")
         } else {
             OwnProcess.returnFreeMemory()

@@ -28,6 +28,7 @@ extension Simulation {
         servers count: Int = 2,
         vendor: (any Vendor)? = nil,
         source: VendorClient.AddressSource? = nil,
+        usage: any UsageStore = UsageMemory(),
         configure: (inout VendorClient.Settings) -> Void = { _ in }
     ) throws -> VendorClient {
         var settings = VendorClient.Settings()
@@ -39,7 +40,8 @@ extension Simulation {
             settings: settings,
             transport: self,
             clocks: clocks,
-            source: source
+            source: source,
+            usage: usage
         )
     }
 

@@ -34,7 +34,7 @@ extension BillReply {
             bill.cost = BilledCost(statistics, isMonthly: isMonthly)
             bill.problem = statistics.usageProblem
             bill.counted = counts[vendor.settings.name].map { result in
-                VendorCount(result, weight: statistics.price.weight, units: bill.units.month)
+                VendorCount(result, vendor.settings.account, units: bill.units.month)
             }
             // Without merging, pairing or the cache, a look-up would have cost one item. Names in
             // one request save units only if requests are billed.
@@ -50,7 +50,7 @@ extension BillReply {
                 vendor.client,
                 statistics,
                 units: bill.units.atMost,
-                minimumTTL: state.settings.cache.minimumTTL,
+                under: state.settings,
                 seconds: seconds
             )
         }
@@ -90,14 +90,22 @@ extension BilledCost {
 extension VendorCount {
     /// Compares the vendor's count with `units`, the daemon's count of the month.
     ///
-    /// - Parameter weight: units of one resolution; Alibaba's depend on encryption.
-    fileprivate init(_ outcome: ResolveCounts.Outcome, weight: UInt64, units ours: UInt64?) {
+    /// Alibaba weights resolutions by their protection, but counts only HTTP and HTTPS separately:
+    /// all are taken to have the encryption of `account`.
+    fileprivate init(
+        _ outcome: ResolveCounts.Outcome,
+        _ account: VendorSettings.Account,
+        units ours: UInt64?
+    ) {
         self.init()
         switch outcome {
         case .failure(let failure): problem = failure.text
         case .success(let count):
             (http, https) = (count.http, count.https)
-            let isEncrypted = ![1, 5].contains(weight)
+            let isEncrypted =
+                if case .alibaba(let account) = account { account.encryption != .none } else {
+                    false
+                }
             let sum =
                 Double(count.http)
                 * Double(Alibaba.weight(usesTLS: false, isEncrypted: isEncrypted))
@@ -125,7 +133,7 @@ extension BillAdvice {
         _ client: VendorClient,
         _ statistics: VendorStatistics,
         units: UInt64,
-        minimumTTL: Duration,
+        under daemon: Settings,
         seconds: Int
     ) -> [BillAdvice] {
         guard units > 0 else { return [] }
@@ -141,11 +149,18 @@ extension BillAdvice {
                 givesUp: givesUp
             )
         }
-        return settings.savings(statistics.price, minimumTTL: minimumTTL).compactMap { saving in
+        let savings = settings.savings(
+            statistics.price,
+            under: daemon,
+            hasIPv6: client.hasIPv6()
+        )
+        return savings.compactMap { saving in
             let ratio =
                 switch saving {
                 case .channel(_, let weight, _): Double(weight) / Double(statistics.price.weight)
                 case .families: (1 + client.shareOfNamesWithBothFamilies) / 2
+                case .noAAAA:
+                    1 - Double(statistics.unitsForV6) / Double(max(1, statistics.units.atMost))
                 case .minimumTTL:
                     statistics.unitsAtAdvisedTTL / Double(max(1, statistics.units.atMost))
                 }

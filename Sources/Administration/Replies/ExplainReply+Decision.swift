@@ -270,7 +270,7 @@ extension Decision.Candidate {
             case .operator: "paused by an operator"
             case .account: "account refused (\(rest.error ?? ""))"
             case .limit: "all servers returned HTTP 429"
-            case .budget: "daily budget spent"
+            case .budget: rest.error ?? "budget spent"
             }
         return "not queried: \(why)" + (rest.forSeconds.map { ", for \($0) s more" } ?? "")
     }

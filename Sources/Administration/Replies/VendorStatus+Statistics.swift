@@ -72,9 +72,8 @@ extension VendorStatus {
         case .limit:
             "vendor \(name): backing off: all servers returned HTTP 429"
         case .budget:
-            if let problem = budget?.problem {
-                "vendor \(name): \(problem): fallbacks answer; run "
-                    + "`httpdnsctl bill --reset \(name)`"
+            if let problem = rest?.error {
+                "vendor \(name): not used because of its budget: \(problem)"
             } else {
                 "vendor \(name): \(budget?.text ?? "budget") spent: fallbacks answer until midnight "
                     + "UTC, or until `vendors.\(name).budget` is raised"
@@ -108,7 +107,9 @@ extension VendorRest {
             self.init(by: .account, forSeconds: until.seconds(from: now), error: "\(error)")
         case .limited(let until):
             self.init(by: .limit, forSeconds: until.seconds(from: now))
-        case .overBudget:
+        case .overBudget(let problem?):
+            self.init(by: .budget, error: problem)
+        case .overBudget(nil):
             self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
         }
     }

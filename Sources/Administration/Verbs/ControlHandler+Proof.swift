@@ -62,7 +62,7 @@ extension ControlHandler {
         var step = ProofStep(
             label: proof.label,
             expected: "\(proof.expectation)",
-            result: "not called: the limit of units is reached"
+            result: "not tested (the limit of units is reached)"
         )
         guard vendor.client.maximumUnits(proof) <= left else { return step }
         let result = await vendor.client.prove(proof)
@@ -70,14 +70,16 @@ extension ControlHandler {
         let hidden = vendor.settings.accountNumbers
         step.units = result.units.atMost
         step.status = result.reply?.status
-        if !result.request.isEmpty {
-            step.request = result.request.hiding(hidden)
-            step.verdict = proof.isMet(by: result) ? .agrees : .differs
-        }
+        if !result.request.isEmpty { step.request = result.request.hiding(hidden) }
         switch result.outcome {
         case .success(let answers):
             step.result = answers.map(\.description).joined(separator: "; ")
         case .failure(let error): step.result = "\(error)"
+        }
+        switch proof.isMet(by: result) {
+        case true?: step.verdict = .agrees
+        case false?: step.verdict = .differs
+        case nil: step.result = "not tested (\(step.result))"
         }
         let clients = (try? result.outcome.get())?.compactMap { $0.client.map { "\($0)" } } ?? []
         if proof.isReadable, let reply = result.reply {

@@ -102,11 +102,8 @@ extension PriceSettings {
         var model = page
         if let weight { model.weight = UInt64(weight) }
         if let freePerMonth { model.freePerMonth = UInt64(freePerMonth) }
-        if let per10000 {
-            let known = currency ?? page.price?.currency ?? "CNY"
-            model.price = PriceModel.Price(per10000: per10000, known)
-        } else if let currency, let price = page.price {
-            model.price = PriceModel.Price(per10000: price.amount, currency)
+        if let per10000, let currency {
+            model.price = PriceModel.Price(per10000: per10000, currency)
         }
         return model
     }

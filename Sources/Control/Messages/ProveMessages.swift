@@ -78,7 +78,7 @@ package struct ProofStep: Codable, Sendable, Equatable {
 
         case differs
 
-        /// The call was not made.
+        /// The call was not made, or had no reply; ``ProofStep/result`` has the reason.
         case skipped
     }
 

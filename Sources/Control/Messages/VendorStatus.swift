@@ -60,7 +60,8 @@ package struct VendorStatus: Codable, Sendable, Equatable {
 package struct VendorRest: Codable, Sendable, Equatable {
     package var by: Reason
 
-    /// Seconds left; nil if the suspension lasts until `Resume`.
+    /// Seconds left; nil if the suspension lasts until `Resume`, or until the stored counts are
+    /// known.
     package var forSeconds: Int?
 
     package var error: String?
@@ -76,7 +77,7 @@ package struct VendorRest: Codable, Sendable, Equatable {
         /// All servers returned HTTP 429.
         case limit
 
-        /// The budget is spent.
+        /// The budget is spent, or its stored counts are unknown because of `error`.
         case budget
     }
 

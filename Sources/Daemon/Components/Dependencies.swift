@@ -45,9 +45,9 @@ package struct Dependencies {
         )
     }
 
-    /// True if a global IPv6 address of this machine has a route to the Internet.
-    private nonisolated static func hasGlobalIPv6() -> Bool {
-        // k.root-servers.net; no packet is sent.
+    /// Returns true if a global IPv6 address of this machine has a route to the Internet.
+    package nonisolated static func hasGlobalIPv6() -> Bool {
+        // k.root-servers.net; nothing is sent.
         guard let target = SocketAddress("[2001:7fd::1]:53"),
             let own = SocketAddress.source(towards: target)
         else { return false }

@@ -4,10 +4,10 @@ internal import Net
 
 /// File `usage.state`: calls and units of each vendor, shared by all daemons of the machine.
 ///
-/// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH
-/// NAME`), a checksum, and perhaps empty lines. While the file is damaged, the budget of every
-/// vendor counts as spent, until ``reset(_:today:)``. If the file cannot be opened, the counts are
-/// in memory, and ``problem`` has the reason.
+/// The text has a header, a line for each vendor (`DAY LATEST-DAY CALLS UNITS UNITS-OF-MONTH NAME`),
+/// a checksum, and perhaps empty lines. A damaged file counts as spent for every vendor until
+/// ``reset(_:today:)``; an empty file is damaged. If the file cannot be opened, the counts that need
+/// not be durable are in memory.
 @ServiceLoop
 final class UsageFile: UsageStore {
     private let file: SharedFile
@@ -26,11 +26,14 @@ final class UsageFile: UsageStore {
     private nonisolated static let largestNumber: UInt64 = 1 << 60
 
     /// Refers to the file in `directory`, which is created on first use.
-    nonisolated init(directory: String) { file = SharedFile(directory + "/usage.state") }
+    nonisolated init(directory: String) {
+        file = SharedFile(directory + "/usage.state", initial: Self.octets([:], today: 0))
+    }
 
     func update(
         _ vendor: String,
         today: Int64,
+        durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var result: UsageRecord?
@@ -44,15 +47,17 @@ final class UsageFile: UsageStore {
                 records[vendor] = record
                 return isChanged ? Self.octets(records, today: today) : nil
             }
-            problem = result == nil ? "usage unknown: damaged state file \(file.path)" : nil
+            problem =
+                result == nil
+                ? "usage unknown: damaged state file \(file.path); run "
+                    + "`httpdnsctl bill --reset \(vendor)`" : nil
         } catch {
             switch error {
             case .unavailable(let why):
-                problem = "usage is not stored: \(why)"
-                return memory.update(vendor, today: today, change)
-            case .failed(let why):
-                problem = "usage unknown: \(why)"
-                return nil
+                let hint = "let $STATE_DIRECTORY name a directory that the daemon can write"
+                problem = "usage \(durably ? "unknown" : "is not stored"): \(why); \(hint)"
+                if !durably { return memory.update(vendor, today: today, durably: false, change) }
+            case .failed(let why): problem = "usage unknown: \(why)"
             }
         }
         return result
@@ -69,8 +74,7 @@ final class UsageFile: UsageStore {
             problem = nil
         } catch {
             switch error {
-            case .unavailable: memory.reset(vendor, today: today)
-            case .failed(let why): throw UsageStoreError(why)
+            case .unavailable(let why), .failed(let why): throw UsageStoreError(why)
             }
         }
     }
@@ -90,9 +94,8 @@ extension UsageFile {
         return Array((text + "checksum \(checksum(text.utf8))\n").utf8)
     }
 
-    /// Parses the text of the file; returns nil if it is damaged, no records if it is empty.
+    /// Parses the text of the file; returns nil if it is damaged.
     nonisolated static func records(_ octets: some Collection<UInt8>) -> [String: UsageRecord]? {
-        guard !octets.isEmpty else { return [:] }
         guard let text = String(validating: octets, as: UTF8.self), text.hasSuffix("\n") else {
             return nil
         }

@@ -15,9 +15,9 @@ package struct ResolveCount: Sendable, Hashable {
 
 /// Alibaba's RPC call `GetResolveCountSummary` (Alibaba Cloud document 30122).
 ///
-/// The call counts the resolutions of an account. It is signed with HMAC-SHA1 (signature version
-/// 1.0). Its parameters and reply were not tested with a real account.
-package struct AlibabaResolveCount: Sendable {
+/// Signature version 1.0 with HMAC-SHA1. Parameters and reply were not confirmed on a live account.
+package struct AlibabaResolveCount: Sendable, Equatable {
+    /// Host of the interface, over TLS.
     package static let host = "httpdns-api.aliyuncs.com"
 
     private let keyID: Secret

@@ -7,12 +7,17 @@ package enum Saving: Sendable, Hashable {
 
     case families
 
+    /// No AAAA queries, on a machine without IPv6.
+    case noAAAA
+
+    /// Answers are cached for at least ``ClientLimits/advisedTTL``.
     case minimumTTL
 
     package var setting: String {
         switch self {
         case .channel(let setting, _, _): setting
         case .families: "families: auto"
+        case .noAAAA: "answers: {aaaa: suppress}"
         case .minimumTTL: "minimum-ttl: \(ClientLimits.advisedTTL.components.seconds)s"
         }
     }
@@ -21,6 +26,8 @@ package enum Saving: Sendable, Hashable {
         switch self {
         case .channel(_, _, let givesUp): givesUp
         case .families: "nothing; the first query for the other family of a name waits for a call"
+        case .noAAAA:
+            "IPv6 addresses for all names and clients; this machine has no IPv6 connectivity"
         case .minimumTTL:
             "changed addresses are noticed later; the value is an upper bound for names in "
                 + "constant use"
@@ -31,7 +38,7 @@ package enum Saving: Sendable, Hashable {
     package func effect(weight: UInt64) -> String {
         switch self {
         case .channel(_, let cheaper, _): "\(cheaper) units instead of \(weight)"
-        case .families: "up to 50 % fewer units"
+        case .families, .noAAAA: "up to 50 % fewer units"
         case .minimumTTL: "fewer units for names with a shorter TTL"
         }
     }

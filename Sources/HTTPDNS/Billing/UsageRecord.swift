@@ -89,16 +89,19 @@ package protocol UsageStore: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - today: the current day; the record has moved to it.
+    ///   - durably: true if a record that ends with the process counts as unknown.
     ///   - change: returns false if it only reads the record.
     /// - Returns: the record after the change; nil if the stored record is unknown.
     @ServiceLoop
     func update(
         _ vendor: String,
         today: Int64,
+        durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord?
 
-    /// Reason why the latest record was unknown or is not shared; nil if there is none.
+    /// Reason why the latest record was unknown, or is not shared, and what to do; nil if there was
+    /// none.
     @ServiceLoop
     var problem: String? { get }
 
@@ -126,6 +129,7 @@ package final class UsageMemory: UsageStore {
     package func update(
         _ vendor: String,
         today: Int64,
+        durably: Bool,
         _ change: (inout UsageRecord) -> Bool
     ) -> UsageRecord? {
         var record = records[vendor] ?? UsageRecord(day: today)

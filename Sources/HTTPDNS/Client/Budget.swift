@@ -51,7 +51,7 @@ package struct Budget {
     private var isReleased = false
 
     /// Reason why the stored counts are unknown or not shared; nil if there is none.
-    package var problem: String? { store.problem }
+    package private(set) var problem: String?
 
     var clientCount: Int { spentByClient.count }
 
@@ -74,6 +74,7 @@ package struct Budget {
         period = old.period
         reserved = old.reserved
         record = old.record
+        problem = old.problem
         spentByClient = old.spentByClient
         exceeded = old.exceeded
         toldOf = rule == old.rule ? old.toldOf : nil
@@ -115,12 +116,23 @@ extension Budget {
         return isShort
     }
 
+    /// True if requests beyond the budget are not sent.
+    ///
+    /// Unknown counts are then beyond it, as are counts that would end with the process: otherwise
+    /// each crash would restart the budget.
+    private var isStrict: Bool { rule?.onExceeded == .fallback }
+
+    /// Returns true if no request may be sent.
     package mutating func forbids(wallSeconds: Int64) -> Bool {
-        rule?.onExceeded == .fallback && isExhausted(wallSeconds: wallSeconds)
+        isStrict && isExhausted(wallSeconds: wallSeconds)
     }
 
+    /// Reason why the counts are unknown; nil if they are known.
+    package var unknownBecause: String? { record == nil ? problem : nil }
+
+    /// Returns true if `client` has reached its limit; other clients may still send requests.
     package mutating func forbids(_ client: ClientNetwork, wallSeconds: Int64) -> Bool {
-        guard let rule, rule.onExceeded == .fallback else { return false }
+        guard isStrict else { return false }
         begin(UsageRecord.day(wallSeconds))
         guard let record else { return false }
         let free = left(record) + reserved
@@ -177,10 +189,14 @@ extension Budget {
         let missing = cost.less(reserved)
         if missing != .none, !reserve(missing) {
             if rule != nil { exceeded += 1 }
-            guard rule?.onExceeded != .fallback else { return nil }
+            guard !isStrict else { return nil }
             access {
                 $0.add(missing)
                 return true
+            }
+            // Counts that are not stored are not refunded.
+            guard record != nil else {
+                return Receipt(period: period, amount: .none, client: nil)
             }
             reserved = reserved + missing
         }
@@ -229,7 +245,8 @@ extension Budget {
 
     /// Returns true once a day if the budget is exhausted; the caller then logs it.
     package mutating func tells(wallSeconds: Int64) -> Bool {
-        guard isExhausted(wallSeconds: wallSeconds), toldOf != day else { return false }
+        guard toldOf != UsageRecord.day(wallSeconds), isExhausted(wallSeconds: wallSeconds)
+        else { return false }
         toldOf = day
         return true
     }
@@ -289,6 +306,7 @@ extension Budget {
     }
 
     private mutating func access(_ change: (inout UsageRecord) -> Bool) {
-        record = store.update(vendor, today: day, change)
+        record = store.update(vendor, today: day, durably: isStrict, change)
+        problem = store.problem
     }
 }

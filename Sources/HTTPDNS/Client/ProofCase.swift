@@ -56,11 +56,14 @@ package struct ProofResult: Sendable {
 }
 
 extension ProofCase {
-    package func isMet(by result: ProofResult) -> Bool {
+    /// Returns true if the assumption holds; nil without a reply, for example if the server does not
+    /// accept connections.
+    package func isMet(by result: ProofResult) -> Bool? {
         switch (expectation, result.outcome) {
-        case (.refusal, .failure(let error)):
-            if case .transport = error { false } else { result.reply != nil }
-        case (.certificateError, .failure(.transport(.tls))): true
+        case (_, .failure(.transport(.tls))): expectation == .certificateError
+        case (_, .failure(.transport(.broken))), (_, .failure(.transport(.bodyTooLarge))): false
+        case (_, .failure) where result.reply == nil: nil
+        case (.refusal, .failure): true
         case (.refusal, .success), (.certificateError, _), (_, .failure): false
         case (.addresses, .success(let answers)): answers.contains { !$0.isEmpty }
         case (.noAddress, .success(let answers)): answers.allSatisfy(\.isEmpty)
@@ -83,98 +86,5 @@ extension ProofCase.Expectation: CustomStringConvertible {
         case .certificateError: "a certificate error"
         case .version(let version): "a readable reply over HTTP/\(version)"
         }
-    }
-}
-
-// MARK: - Sending
-
-extension VendorClient {
-    package func maximumUnits(_ each: ProofCase) -> UInt64 {
-        price(of: each).maximum(each.query).reduce(0, +)
-    }
-
-    /// Sends the call to the current server, and charges it to the budget.
-    ///
-    /// The result does not change the health of servers and account. If a look-up could not be sent
-    /// now, the proof fails without a request.
-    package func prove(_ each: ProofCase) async -> ProofResult {
-        if let error = obstacle(clocks.now()) { return ProofResult(outcome: .failure(error)) }
-        let inquiry = AddressInquiry(
-            lookup: each.query,
-            server: server(of: each),
-            charges: each.query.names.map { CostTable.Charge(name: $0, route: "") },
-            client: nil,
-            isPaced: true
-        )
-        var result = ProofResult(outcome: .failure(.outOfTime))
-        let receipt: Budget.Receipt
-        var request: HTTPRequest
-        do throws(VendorError) {
-            request = try inquiry.request(
-                to: each.vendor,
-                now: clocks.wallSeconds() &+ (skew.offset ?? 0) &+ each.clockOffset,
-                entropy: entropy
-            )
-            guard let paid = try pay(inquiry, by: price(of: each)) else { return result }
-            receipt = paid
-        } catch {
-            return ProofResult(outcome: .failure(error))
-        }
-        request.certificateFile = settings.certificateFile
-        request.version = each.version ?? settings.version
-        request.proxy = settings.proxy
-        request.isSentOnce = true
-        result.request = request.redacted
-        let (sent, wasSent) = await send(request)
-        if case .success(let reply) = sent {
-            noteReply(reply, inquiry)
-            result.reply = reply
-        }
-        result.outcome = Result { () throws(VendorError) in
-            try inquiry.value(in: try sent.mapError(VendorError.transport).get(), of: each.vendor)
-        }
-        let (fate, mayBeBilled): (PriceModel.Fate, Bool) =
-            switch result.outcome {
-            case .success(let answers): (.answered(answers), true)
-            case .failure(let error):
-                (error.fate(wasSent && error.mayBeBilled), wasSent && error.mayBeBilled)
-            }
-        result.units = price(of: each).units(of: each.query, fate).reduce(.zero, +)
-        settle(
-            inquiry,
-            receipt,
-            fate,
-            mayBeBilled: mayBeBilled,
-            by: price(of: each)
-        )
-        return result
-    }
-
-    private func send(_ request: HTTPRequest) async -> (Result<HTTPReply, HTTPError>, Bool) {
-        var handle: (any RequestHandle)?
-        let deadline = clocks.now() + settings.timeout
-        let result = await withCheckedContinuation { continuation in
-            handle = transport.send(request, deadline: deadline) {
-                continuation.resume(returning: $0)
-            }
-        }
-        return (result, handle?.wasSent ?? true)
-    }
-
-    /// Returns the current server, with the default port if the call has another scheme.
-    private func server(of each: ProofCase) -> SocketAddress {
-        let facts = each.vendor.facts
-        guard facts.usesTLS != self.facts.usesTLS else { return pool.current }
-        return SocketAddress(octets: pool.current.octets, port: facts.defaultPort) ?? pool.current
-    }
-
-    /// Returns the price rules for the vendor options of the call.
-    ///
-    /// The weight in the settings is for the options in the settings, so it is only a lower limit.
-    private func price(of each: ProofCase) -> PriceModel {
-        guard settings.price != nil else { return each.vendor.price }
-        var model = price
-        model.weight = max(model.weight, each.vendor.price.weight)
-        return model
     }
 }

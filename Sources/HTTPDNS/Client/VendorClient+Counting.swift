@@ -24,7 +24,7 @@ extension VendorClient {
             by: question.client,
             wallSeconds: wallSeconds
         )
-        tellOfBudget(wallSeconds)
+        tellOfBudget()
         guard let receipt else { throw .budget }
         pace.spend(by: question.client, now: now)
         counters.tries += 1
@@ -32,9 +32,12 @@ extension VendorClient {
         return receipt
     }
 
-    private func tellOfBudget(_ wallSeconds: Int64) {
-        guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
-        observer?(.budgetSpent(rule))
+    /// Reports once a day that the budget is spent or its counts are unknown.
+    func tellOfBudget() {
+        guard let rule = budget.rule, budget.tells(wallSeconds: clocks.wallSeconds()) else {
+            return
+        }
+        observer?(budget.unknownBecause.map { .usageUnknown($0, rule) } ?? .budgetSpent(rule))
     }
 
     func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {
@@ -47,7 +50,7 @@ extension VendorClient {
         }
     }
 
-    /// Counts the cost of a finished request, and refunds the rest of its charge.
+    /// Books the cost of a finished request, refunds what it did not cost, and returns the cost.
     ///
     /// - Parameter other: price rules to use instead of those of the settings.
     func settle(
@@ -56,25 +59,32 @@ extension VendorClient {
         _ fate: PriceModel.Fate,
         mayBeBilled: Bool,
         by other: PriceModel? = nil
-    ) {
-        guard let query = question.query else { return }
-        let units = (other ?? price).units(of: query, fate)
+    ) -> UnitRange {
+        guard let query = question.query else { return .zero }
+        let price = other ?? price
+        let units = price.units(of: query, fate)
         let sum = units.reduce(.zero, +)
         let actual = UsageAmount(calls: mayBeBilled ? 1 : 0, units: sum.atMost)
         budget.settle(receipt, actual: actual, wallSeconds: clocks.wallSeconds())
-        guard mayBeBilled else { return }
+        guard mayBeBilled else { return sum }
         counters.units += sum
         counters.unitsAtAdvisedTTL += Double(sum.atMost) * fate.shareAtAdvisedTTL
+        if price.item == .family, query.families.includesV6 {
+            var query = query
+            query.families = .v6
+            counters.unitsForV6 += price.units(of: query, fate).reduce(.zero, +).atMost
+        }
         for (charge, units) in zip(question.charges, units) {
             counters.unitsByRoute[charge.route, default: .zero] += units
         }
-        guard facts.isBillable else { return }
+        guard facts.isBillable else { return sum }
         counters.billable += 1
         counters.billableNames += UInt64(question.charges.count)
         for (charge, units) in zip(question.charges, units) {
             costs.note(charge, units: units.atMost)
             counters.billableByRoute[charge.route, default: 0] += 1
         }
+        return sum
     }
 
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: Instant) {

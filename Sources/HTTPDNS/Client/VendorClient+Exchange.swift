@@ -163,7 +163,7 @@ final class Exchange<Question: VendorRequest>: Cancellable {
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
-        let result = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
+        let (result, _) = client.read(sent, to: question, of: vendor, wasSent: wasSent, receipt)
         note(sent, result)
         let now = client.clocks.now()
         if !isRepaired, now < deadline, let better = betterOffset(result, sent) {
@@ -239,11 +239,15 @@ extension VendorClient {
         }
     }
 
-    fileprivate func prepare<Question: VendorRequest>(
+    /// Makes and charges a request with the local time plus `offset`.
+    ///
+    /// - Parameter other: rules of the bill; nil for those of the settings.
+    func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
         offset: Int64,
-        fresh: Bool
+        fresh: Bool,
+        by other: PriceModel? = nil
     ) -> Result<(HTTPRequest, Budget.Receipt?), VendorError> {
         Result { () throws(VendorError) in
             var request = try question.request(
@@ -258,30 +262,47 @@ extension VendorClient {
             request.wantsFreshConnection = fresh
             // The vendor may bill a repeated request too, so each one needs its own charge.
             request.isSentOnce = question.query != nil
-            return (request, try pay(question))
+            return (request, try pay(question, by: other))
         }
     }
 
-    fileprivate func read<Question: VendorRequest>(
+    /// Parses the reply and settles the cost, which is returned.
+    func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
         of vendor: any Vendor,
         wasSent: Bool,
-        _ receipt: Budget.Receipt?
-    ) -> VendorRequestResult<Question.Value> {
+        _ receipt: Budget.Receipt?,
+        by other: PriceModel? = nil
+    ) -> (VendorRequestResult<Question.Value>, UnitRange) {
         let result = VendorRequestResult<Question.Value> { () throws(VendorError) in
             let reply = try sent.get()
             noteReply(reply, question)
             return (try question.value(in: reply, of: vendor), reply)
         }
-        guard let receipt else { return result }
+        guard let receipt else { return (result, .zero) }
+        let (fate, mayBeBilled): (PriceModel.Fate, Bool)
         switch result {
         case .success((let value, _)):
-            settle(question, receipt, .answered(question.answers(in: value)), mayBeBilled: true)
+            (fate, mayBeBilled) = (.answered(question.answers(in: value)), true)
         case .failure(let error):
-            let mayBeBilled = wasSent && error.mayBeBilled
-            settle(question, receipt, error.fate(mayBeBilled), mayBeBilled: mayBeBilled)
+            mayBeBilled = wasSent && error.mayBeBilled
+            fate = error.fate(mayBeBilled)
         }
-        return result
+        return (result, settle(question, receipt, fate, mayBeBilled: mayBeBilled, by: other))
+    }
+
+    /// Sends a request; also returns false if it was not sent.
+    func send(
+        _ request: HTTPRequest,
+        until deadline: Instant
+    ) async -> (Result<HTTPReply, VendorError>, wasSent: Bool) {
+        var handle: (any RequestHandle)?
+        let result = await withCheckedContinuation { continuation in
+            handle = transport.send(request, deadline: deadline) {
+                continuation.resume(returning: $0)
+            }
+        }
+        return (result.mapError(VendorError.transport), handle?.wasSent ?? true)
     }
 }

@@ -126,7 +126,9 @@ extension VendorClient {
         let obstacle =
             obstacle(now) ?? spentBudget(of: client, now) ?? excessRate(of: client, now)
         switch obstacle {
-        case .budget, .clientBudget: budget.refused()
+        case .budget, .clientBudget:
+            budget.refused()
+            tellOfBudget()
         case .pace, .clientPace: counters.failuresByKind[.pace, default: 0] += 1
         default: break
         }

@@ -5,7 +5,9 @@ internal import Net
 // MARK: - Events from outside
 
 extension VendorClient {
+    /// Reports a spent budget, and starts the refresh of server addresses.
     package func start() {
+        tellOfBudget()
         guard source != nil else { return }
         schedule.start(now: clocks.now())
         armRefresh()
@@ -219,7 +221,8 @@ extension VendorClient {
         case nil: break
         }
         if case .limited(let until) = pool.order(now: now) { return .limited(until: until) }
-        return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
+        guard budget.forbids(wallSeconds: clocks.wallSeconds()) else { return .open }
+        return .overBudget(problem: budget.unknownBecause)
     }
 
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }

@@ -18,11 +18,7 @@ extension VendorClient {
         }
         request.certificateFile = settings.certificateFile
         request.proxy = settings.proxy
-        let sent = await withCheckedContinuation { continuation in
-            transport.send(request, deadline: deadline) { continuation.resume(returning: $0) }
-        }
-        return Result { () throws(VendorError) in
-            try call.count(in: try sent.mapError(VendorError.transport).get())
-        }
+        let (sent, _) = await send(request, until: deadline)
+        return Result { () throws(VendorError) in try call.count(in: try sent.get()) }
     }
 }

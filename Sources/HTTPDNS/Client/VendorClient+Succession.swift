@@ -69,6 +69,7 @@ extension VendorStatistics {
         billableByRoute.merge(others.billableByRoute, uniquingKeysWith: +)
         units += others.units
         unitsAtAdvisedTTL += others.unitsAtAdvisedTTL
+        unitsForV6 += others.unitsForV6
         unitsByRoute.merge(others.unitsByRoute, uniquingKeysWith: +)
         failuresByKind.merge(others.failuresByKind, uniquingKeysWith: +)
         droppedAddresses += others.droppedAddresses

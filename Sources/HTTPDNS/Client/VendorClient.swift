@@ -77,7 +77,8 @@ package final class VendorClient {
     /// Scheduling service; nil if only the settings name servers.
     let source: AddressSource?
 
-    private let hasIPv6: @Sendable () -> Bool
+    /// Returns true if the machine can reach IPv6 addresses of the Internet.
+    package let hasIPv6: @Sendable () -> Bool
 
     var schedule: AddressSchedule
 
@@ -254,7 +255,10 @@ extension VendorClient {
         /// The budget is exhausted; sent once a day.
         case budgetSpent(Budget.Rule)
 
-        /// A DNS client reached its limit of the budget; sent once a day.
+        /// The counts of the budget are unknown for this reason; reported once a day.
+        case usageUnknown(String, Budget.Rule)
+
+        /// A client reached its limit; reported once a day.
         case shareSpent(Budget.Rule)
     }
 }

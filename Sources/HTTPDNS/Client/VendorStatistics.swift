@@ -31,6 +31,10 @@ package struct VendorStatistics: Sendable, Hashable {
     /// ``ClientLimits/advisedTTL``.
     package var unitsAtAdvisedTTL = 0.0
 
+    /// Part of the upper bound of `units` for AAAA; 0 if the vendor does not bill families.
+    package var unitsForV6: UInt64 = 0
+
+    /// `units` by route.
     package var unitsByRoute: [String: UnitRange] = [:]
 
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
@@ -117,7 +121,8 @@ package struct VendorStatistics: Sendable, Hashable {
         /// All servers returned 429 and are not queried before `until`.
         case limited(until: Instant)
 
-        case overBudget
+        /// The budget is spent, or its counts are unknown because of `problem`.
+        case overBudget(problem: String?)
     }
 }
 

@@ -200,7 +200,7 @@ extension VendorError: CustomStringConvertible {
         case .cipher(let error): error.description
         case .outOfTime: "no time left before the deadline"
         case .paused: "the operator paused this vendor"
-        case .budget: "the call budget for today is used up"
+        case .budget: "the budget is used up, or its counts are unknown"
         case .pace: "the limit of calls per second is reached"
         case .clientBudget: "the client has reached its limit of the call budget for today"
         case .clientPace: "the client has reached its limit of calls per second"

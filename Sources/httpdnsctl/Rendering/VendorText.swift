@@ -10,7 +10,7 @@ enum VendorText {
         case .account:
             "refused the account\(rest.error.map { " (\($0))" } ?? ""): one probe call \(soon)"
         case .limit: "rate limited (all servers returned HTTP 429): next call \(soon)"
-        case .budget: "today's budget is spent: next call \(soon)"
+        case .budget: rest.error ?? "today's budget is spent: next call \(soon)"
         }
     }
 
@@ -44,7 +44,7 @@ enum VendorText {
             ? Units.count(units.atMost)
             : "\(Units.count(units.atLeast)) to \(Units.count(units.atMost))"
         guard let today = units.today, let month = units.month else {
-            return "units: \(bounds); usage unknown: damaged state file"
+            return "units: \(bounds); usage unknown"
         }
         let money = cost.map { ", \(Units.money($0))" } ?? ""
         return "units: \(bounds), \(Units.count(today)) today,"

@@ -17,7 +17,9 @@ struct ProveVerb: Verb {
             object per line instead, with the replies that are not encrypted, for tests of the \
             parser. Replies contain the name and its addresses.
 
-            Exits with 4 if a reply differs.
+            A call without a reply, for example if the server refuses connections, is shown as \
+            skipped, with the reason. Exits with 4 if a reply differs, and with 1 if no reply could \
+            be compared.
 
             EXAMPLES
               httpdnsctl prove alibaba --name www.example.com
@@ -73,6 +75,7 @@ struct ProveVerb: Verb {
         } else if printsText {
             try Output.write(ProveText.summary(steps))
         }
-        return steps.contains { $0.verdict == .differs } ? .degraded : .ok
+        if steps.contains(where: { $0.verdict == .differs }) { return .degraded }
+        return steps.contains { $0.verdict == .agrees } ? .ok : .failed
     }
 }

@@ -70,6 +70,18 @@ final class Socket: Sendable {
     /// Listens without accepting: connections stay queued.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
+    /// Closes the queued connections; returns their number.
+    func waitingConnections() -> Int {
+        var count = 0
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else { return count }
+            close(connection)
+            count += 1
+        }
+    }
+
     var port: UInt16 {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
