@@ -1,54 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
-package import Net
-
-/// Query for an upstream: question and DNSSEC flags of the client.
-package struct ForwardedQuery: Hashable, Sendable {
-    package var question: Question
-
-    /// DO flag: signatures are requested (RFC 3225).
-    package var dnssecOK: Bool
-
-    /// CD flag: the upstream must not validate (RFC 4035 §3.2.2).
-    package var checkingDisabled: Bool
-
-    /// Signal that cancels the query; nil if the query is never cancelled.
-    ///
-    /// Ignored by `==`.
-    package var cancellation: CancellationSignal?
-
-    /// True if the query has an OPT record; false if the server does not support EDNS (RFC 6891
-    /// §7).
-    var usesEDNS = true
-
-    package init(
-        question: Question,
-        dnssecOK: Bool,
-        checkingDisabled: Bool,
-        cancellation: CancellationSignal? = nil
-    ) {
-        self.question = question
-        self.dnssecOK = dnssecOK
-        self.checkingDisabled = checkingDisabled
-        self.cancellation = cancellation
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.question == right.question && left.dnssecOK == right.dnssecOK
-            && left.checkingDisabled == right.checkingDisabled && left.usesEDNS == right.usesEDNS
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(question)
-        hasher.combine(dnssecOK)
-        hasher.combine(checkingDisabled)
-        hasher.combine(usesEDNS)
-    }
-
-    /// True if the query was cancelled.
-    @ServiceLoop
-    var isCancelled: Bool { cancellation?.isCancelled ?? false }
-}
 
 /// One query to one upstream and the validation of replies, without I/O.
 ///
@@ -57,12 +8,6 @@ package struct ForwardedQuery: Hashable, Sendable {
 package struct UpstreamExchange {
     /// Message to send.
     package private(set) var message: [UInt8]
-
-    /// Signal that cancels the query.
-    let cancellation: CancellationSignal?
-
-    /// True if the query is a health probe.
-    let isProbe: Bool
 
     /// Message ID.
     let id: UInt16
@@ -91,15 +36,16 @@ package struct UpstreamExchange {
 
     /// Builds the query; `random` supplies ID and letter case.
     ///
-    /// - Parameter validates: true to request the AD flag (RFC 6840 §5.7).
+    /// - Parameters:
+    ///   - usesEDNS: false to omit the OPT record.
+    ///   - validates: true to request the AD flag (RFC 6840 §5.7).
     package init(
-        _ query: ForwardedQuery,
+        _ query: Query,
         over transport: Transport = .datagram,
+        usesEDNS: Bool = true,
         validates: Bool = false,
         random: inout some RandomNumberGenerator
     ) {
-        cancellation = query.cancellation
-        isProbe = query.isProbe
         var header = Header()
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
@@ -116,7 +62,7 @@ package struct UpstreamExchange {
             query.question,
             payload: UInt16(QueryFacts.largestPayload),
             dnssecOK: query.dnssecOK,
-            hasEDNS: query.usesEDNS,
+            hasEDNS: usesEDNS,
             block: transport == .encrypted ? UpstreamLimits.padding : nil
         )
         if transport == .datagram {

@@ -12,29 +12,11 @@ extension Daemon {
                 if let reply = own.reply(to: miss.datagram.octets) {
                     miss.listener.reply(reply, to: miss.datagram)
                 } else {
-                    answer(miss, at: handler)
+                    handler.answer(miss)
                 }
             }
         } catch {
             throw .system(error)
-        }
-    }
-
-    private static func answer(_ miss: Miss, at handler: QueryHandler) {
-        let look = handler.look(
-            at: miss.datagram.octets,
-            from: miss.clientContext,
-            arrival: miss.arrival
-        )
-        switch look {
-        case .nothing:
-            break
-        case .reply(let reply), .malformed(let reply):
-            miss.listener.reply(reply, to: miss.datagram)
-        case .question(let open):
-            // Only the client's address is needed.
-            let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
-            handler.resolve(open) { listener.reply($0, to: sender) }
         }
     }
 }

@@ -13,25 +13,22 @@ final class PendingLookup {
     var wasMerged = false
 
     /// Nil once taken.
-    private var completion: VendorClient.Completion?
+    private var completion: Completion<VendorClient.Outcome>?
 
     init(
         _ question: BatchQueue.Question,
         start: Instant,
         deadline: Instant,
-        _ completion: @escaping VendorClient.Completion
+        _ completion: consuming Completion<VendorClient.Outcome>
     ) {
         self.question = question
         self.start = start
         self.deadline = deadline
-        self.completion = completion
+        self.completion = consume completion
     }
 
     /// Ends the look-up; returns its handler the first time.
-    func end() -> VendorClient.Completion? {
-        defer { completion = nil }
-        return completion
-    }
+    func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
 /// Name with pending look-ups, queued or in a call.

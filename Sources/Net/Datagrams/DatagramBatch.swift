@@ -132,12 +132,14 @@ package struct DatagramBatch: ~Copyable {
     }
 
     /// Returns a copy, sufficient for a later reply.
-    package func copy(_ slot: Int) -> ReceivedDatagram {
+    ///
+    /// - Parameter most: the number of octets to copy; nil for all.
+    package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
         // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
             start: buffers + slot * Self.bufferOctets,
-            count: count(slot)
+            count: min(count(slot), most ?? .max)
         )
         let control = unsafe UnsafeRawBufferPointer(
             start: header.control,

@@ -4,7 +4,7 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Queries upstreams, and removes from their answers the addresses that the settings do not allow.
+/// Removes from upstreams' answers the addresses that the settings do not allow.
 ///
 /// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records are
 /// replaced by cached addresses if a vendor or the setting `hosts` resolves their target.  Without
@@ -16,7 +16,6 @@ final class ServiceBindingFilter {
     private let lifetimes: TTLPolicy
     private let routes: RouteTable
     private let localAnswers: LocalAnswers
-    private let upstreams: UpstreamStage
     private let cache: AnswerCache
     private let clocks: Clocks
 
@@ -25,7 +24,6 @@ final class ServiceBindingFilter {
         _ lifetimes: TTLPolicy,
         routes: RouteTable,
         localAnswers: LocalAnswers,
-        upstreams: UpstreamStage,
         cache: AnswerCache,
         clocks: Clocks
     ) {
@@ -33,36 +31,11 @@ final class ServiceBindingFilter {
         self.lifetimes = lifetimes
         self.routes = routes
         self.localAnswers = localAnswers
-        self.upstreams = upstreams
         self.cache = cache
         self.clocks = clocks
     }
 
-    /// Queries upstreams, and calls `completion` exactly once with the filtered answer, possibly
-    /// synchronously.
-    func ask(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        through group: UpstreamGroup?,
-        deadline: Instant,
-        trace: Trace?,
-        cancellation: CancellationSignal?,
-        _ completion: @escaping UpstreamStage.Completion
-    ) {
-        if let refusal = refusal(query, match) { return completion(refusal) }
-        upstreams.ask(
-            query,
-            match,
-            through: group,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation
-        ) { [self] resolution in
-            completion(shaped(resolution, query, match))
-        }
-    }
-
-    /// Returns the plan of `ask`; sends nothing.
+    /// Returns the plan of a query for upstreams; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -82,7 +55,7 @@ final class ServiceBindingFilter {
     // MARK: - Local answers
 
     /// Returns the answer for service bindings of a vendor's name that are never forwarded.
-    private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
+    func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
         }
@@ -104,7 +77,7 @@ final class ServiceBindingFilter {
     // MARK: - Filtering replies
 
     /// Returns the answer without the addresses that the settings do not allow.
-    private func shaped(
+    func shaped(
         _ resolution: Resolution,
         _ query: Query,
         _ match: RouteTable.Match?

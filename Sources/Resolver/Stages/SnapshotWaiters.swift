@@ -22,17 +22,14 @@ package final class SnapshotWaiters {
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
-        var isOver = false
-        var order: UInt64 = 0
-        var line: FairLine<Waiting>?
+        var place: Int?
 
         /// The snapshot's answer, and the time at which the client gets it.
         fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         fileprivate var failure: Resolution?
 
-        /// Released when called: the table keeps the entry for a while.
-        private var completion: Resolver.Completion?
+        private var completion: Completion<Resolution>?
 
         fileprivate init(
             _ query: Query,
@@ -41,7 +38,7 @@ package final class SnapshotWaiters {
             now: Instant,
             firstBegan: Instant,
             deadline: Instant,
-            _ completion: @escaping Resolver.Completion
+            _ completion: consuming Completion<Resolution>
         ) {
             self.query = query
             self.match = match
@@ -49,7 +46,7 @@ package final class SnapshotWaiters {
             began = now
             self.firstBegan = firstBegan
             self.deadline = deadline
-            self.completion = completion
+            self.completion = consume completion
         }
 
         /// Time at which the client gets an answer even if nothing changes; nil if it waits for its
@@ -57,9 +54,7 @@ package final class SnapshotWaiters {
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
-            let completion = completion
-            self.completion = nil
-            completion?(resolution)
+            if let completion = completion.take() { completion(resolution) }
         }
     }
 
@@ -131,7 +126,7 @@ package final class SnapshotWaiters {
         now: Instant,
         firstBegan: Instant,
         deadline: Instant,
-        _ completion: @escaping Resolver.Completion
+        _ completion: consuming Completion<Resolution>
     ) -> Waiting? {
         admission: while true {
             switch table.admission(of: client, now: now) {

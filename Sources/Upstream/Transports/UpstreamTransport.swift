@@ -17,15 +17,8 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// See ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query as ``Forwarding/ask(_:repeating:deadline:_:_:)``, but returns a reply of any
-    /// RCODE.
-    func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    )
+    /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
+    func carry(_ attempt: Attempt)
 
     /// See ``Forwarding/forgeries``.
     var forgeries: UInt64 { get }
