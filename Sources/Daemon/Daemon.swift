@@ -123,7 +123,7 @@ package final class Daemon {
             // Hosts files override other answers.
             await hosts.start()
             control = startControl(at: socket)
-            misses = try Self.missQueue(for: handler, own)
+            misses = Self.missQueue(for: handler, own)
             self.misses = misses
             // The snapshot may answer the first query.
             startCacheFile()

@@ -209,7 +209,7 @@ package final class Resolver {
         if let own = ownAnswer(query.question, match) { return own.answer }
         return await withCheckedContinuation { continuation in
             let pending = PendingQuery(
-                query,
+                PendingQuery.Key(query),
                 match,
                 now: clocks.now(),
                 deadline: deadline,

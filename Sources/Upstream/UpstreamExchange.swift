@@ -101,13 +101,12 @@ package struct UpstreamExchange {
             // QR set, OPCODE 0, QDCOUNT 1.
             octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
         else { return .foreign }
-        var keepsCase = true
-        for index in Self.nameStart..<questionEnd where octets[index] != message[index] {
-            guard index < questionEnd - 4, octets[index].isSameLetter(as: message[index]) else {
-                return .foreign
-            }
-            keepsCase = false
-        }
+        let name = Self.nameStart..<questionEnd - 4
+        let (sent, received) = (message.rawSpan, octets.rawSpan)
+        guard received.extracting(name).isSameName(as: sent.extracting(name)),
+            received.uint32(at: name.upperBound) == sent.uint32(at: name.upperBound)
+        else { return .foreign }
+        let keepsCase = received.extracting(name).hasSameCase(as: sent.extracting(name))
         if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
         guard let reply = try? Message(parsing: octets) else { return .foreign }
         guard keepsCase else { return .caseLost }
@@ -144,11 +143,6 @@ package struct UpstreamExchange {
 
 extension UInt8 {
     fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
-
-    /// Returns true if both octets are the same letter, ignoring case.
-    fileprivate func isSameLetter(as other: UInt8) -> Bool {
-        isLetter && self & 0xDF == other & 0xDF
-    }
 }
 
 extension [UInt8] {

@@ -20,9 +20,7 @@ package struct PlainReply: Hashable, Sendable {
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
-        let records = message.extracting(questionEnd..<walk.end)
-        // SAFETY: the closure copies the octets.
-        let octets = unsafe records.withUnsafeBufferPointer { unsafe Array($0) }
+        let octets = [UInt8](message.rawSpan.extracting(questionEnd..<walk.end))
         sections = AnswerSections(
             octets: octets,
             answerCount: UInt16(walk.offsets.count),

@@ -24,9 +24,7 @@ extension Query {
     /// Reads a query from the octets of `facts`.
     package init(_ facts: QueryFacts, in octets: RawSpan) {
         // `facts` has validated the name.
-        let name = QueryView(facts, in: octets).name
-        // SAFETY: the closure copies the octets.
-        let wire = unsafe name.withUnsafeBytes { unsafe Array($0) }
+        let wire = [UInt8](QueryView(facts, in: octets).name)
         self.init(
             question: Question(
                 name: Name(checked: wire),

@@ -167,10 +167,10 @@ package final class MissQueue: Sendable {
     package init(
         refresh: @escaping @ServiceLoop (Refresh) -> Void,
         _ handler: @escaping @ServiceLoop (Miss) -> Void
-    ) throws(SocketError) {
+    ) {
         let box = WeakQueue()
         (self.refresh, self.handler) = (refresh, handler)
-        wakeup = try LoopWakeup {
+        wakeup = LoopWakeup {
             guard let queue = box.queue else { return }
             if queue.handleRow() { queue.wakeup.ring() }
         }

@@ -8,7 +8,7 @@ internal import Net
 /// and reports the answer with ``end(_:)``.
 @ServiceLoop
 final class PendingQuery: FairEntry {
-    let query: Query
+    let key: Key
     let match: RouteTable.Match?
     let began: Instant
 
@@ -38,6 +38,21 @@ final class PendingQuery: FairEntry {
     private var tidiedAt = 64
 
     private var completion: Completion<(PendingQuery, ResolvedAnswer)>?
+
+    /// A query with its hash, which is computed once.
+    struct Key: Hashable {
+        let query: Query
+        private let hash: Int
+
+        init(_ query: Query) {
+            self.query = query
+            hash = query.hashValue
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    }
+
+    var query: Query { key.query }
 
     /// A waiting client.
     final class Waiter: FairEntry {
@@ -77,7 +92,7 @@ final class PendingQuery: FairEntry {
     ///   - payer: the client to which vendor calls are charged.
     ///   - completion: receives this query and its answer.
     init(
-        _ query: Query,
+        _ key: Key,
         _ match: RouteTable.Match?,
         of client: ClientNetwork? = nil,
         payer: ClientNetwork? = nil,
@@ -86,7 +101,7 @@ final class PendingQuery: FairEntry {
         trace: Trace? = nil,
         _ completion: consuming Completion<(PendingQuery, ResolvedAnswer)>
     ) {
-        self.query = query
+        self.key = key
         self.match = match
         self.client = client
         began = now
@@ -107,8 +122,9 @@ final class PendingQuery: FairEntry {
         waiters.append(waiter)
     }
 
-    /// Reports the answer; has no effect after the first time.
+    /// Reports the answer, and releases the work; has no effect after the first time.
     func end(_ answer: ResolvedAnswer) {
+        cancellation.finish()
         if let completion = completion.take() { completion((self, answer)) }
     }
 }

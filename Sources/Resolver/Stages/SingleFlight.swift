@@ -32,7 +32,7 @@ package final class SingleFlight {
     private let clocks: Clocks
     private let limit: Duration
 
-    private var pending: [Query: PendingQuery] = [:]
+    private var pending: [PendingQuery.Key: PendingQuery] = [:]
     private var places: FairTable<PendingQuery>
     private var seats: FairTable<Waiter>
 
@@ -86,9 +86,9 @@ package final class SingleFlight {
     var count: Int { pending.count }
 
     /// Returns the start time of the pending `query`; nil if it is not pending.
-    func began(_ query: Query) -> Instant? { pending[query]?.began }
+    func began(_ query: Query) -> Instant? { pending[PendingQuery.Key(query)]?.began }
 
-    func isAsking(_ query: Query) -> Bool { pending[query] != nil }
+    func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
     /// Joins the pending `query`, or starts to resolve it, even if the client's deadline has passed.
     ///
@@ -110,7 +110,8 @@ package final class SingleFlight {
     ) -> Bool {
         let waits = deadline > now
         let before = evictions
-        var joined = pending[query]
+        let key = PendingQuery.Key(query)
+        var joined = pending[key]
         guard joined != nil || makePlace(for: client, now), !waits || makeSeat(for: client, now)
         else {
             statistics.evicted += 1
@@ -118,11 +119,11 @@ package final class SingleFlight {
             return false
         }
         // The completion handler of an evicted client may have started the query.
-        if evictions != before { joined = pending[query] }
+        if evictions != before { joined = pending[key] }
         let current =
             joined
             ?? PendingQuery(
-                query,
+                key,
                 match,
                 of: client,
                 payer: payer ?? client,
@@ -131,7 +132,7 @@ package final class SingleFlight {
                 Completion { [self] in end($0.0, $0.1) }
             )
         if joined == nil {
-            pending[query] = current
+            pending[key] = current
             places.add(current)
             alarm.bring(forward: now + limit)
         }
@@ -157,7 +158,6 @@ package final class SingleFlight {
             places.note(query, .answered, now: clocks.now())
         }
         finish(query)
-        query.cancellation.finish()
         let waiters = query.waiters
         query.waiters = []
         complete(waiters[...], .answered(resolution))
@@ -165,7 +165,7 @@ package final class SingleFlight {
 
     private func finish(_ query: PendingQuery) {
         places.remove(query)
-        pending[query.query] = nil
+        pending[query.key] = nil
     }
 
     // MARK: - Completing clients

@@ -100,8 +100,16 @@ struct AttemptPlan: Sendable, Hashable {
         return wake < deadline ? wake : nil
     }
 
+    /// Returns the earlier of `wake` and `suspicion`.
+    ///
+    /// Mutating only to avoid copies: Swift 6.3 copies the plan for each access through an object.
+    mutating func nextEvent() -> Instant? {
+        guard let suspicion else { return wake }
+        return min(wake ?? suspicion, suspicion)
+    }
+
     /// Time at which the first attempt becomes suspicious; nil if none does before its end.
-    var suspicion: Instant? {
+    private var suspicion: Instant? {
         var first: Instant?
         for each in running where !each.isSuspected && each.overdue < each.until {
             first = min(first ?? each.overdue, each.overdue)

@@ -217,11 +217,7 @@ private final class Run {
     private var isOver: Bool { completion == nil }
 
     /// Schedules ``tick(_:)`` for the plan or for the next suspicion.
-    private func wait() {
-        var next = plan.wake
-        if let suspicion = plan.suspicion { next = min(next ?? suspicion, suspicion) }
-        wait(until: isOver ? nil : next)
-    }
+    private func wait() { wait(until: isOver ? nil : plan.nextEvent()) }
 
     private func wait(until instant: Instant?) {
         guard wake != instant else { return }
