@@ -200,8 +200,8 @@ package final class AnswerCache: Sendable {
 
     /// Converts `instant` to milliseconds since `origin`.
     func milliseconds(_ instant: Instant) -> UInt64 {
-        let passed = origin.duration(to: instant).components
-        guard passed.seconds >= 0 else { return 0 }
-        return UInt64(passed.seconds) * 1000 + UInt64(passed.attoseconds / 1_000_000_000_000_000)
+        let passed = instant.nanoseconds.subtractingReportingOverflow(origin.nanoseconds)
+        guard !passed.overflow, passed.partialValue > 0 else { return 0 }
+        return UInt64(passed.partialValue) / 1_000_000
     }
 }

@@ -125,7 +125,7 @@ package final class Daemon {
             // Hosts files have priority over other answers.
             await hosts.start()
             control = startControl(at: socket)
-            misses = try Self.missQueue(for: handler, own)
+            misses = Self.missQueue(for: handler, own)
             self.misses = misses
             // The snapshot may answer the first query.
             startCacheFile()

@@ -52,14 +52,13 @@ package final class Upstream: Forwarding {
         return sum
     }
 
-    package func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        group.ask(query, deadline: deadline) { completion($0.map(\.answer)) }
+    package func ask(_ attempt: Attempt) {
+        group.ask(
+            attempt.query,
+            deadline: attempt.deadline,
+            cancellation: attempt.cancellation,
+            Completion { attempt.end($0.map(\.answer)) }
+        )
     }
 
     package func networkChanged() {

@@ -1,50 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
-package import Net
-
-/// Query for an upstream: question and DNSSEC flags of the client.
-package struct ForwardedQuery: Hashable, Sendable {
-    package var question: Question
-
-    /// DO flag: signatures are requested (RFC 3225).
-    package var dnssecOK: Bool
-
-    /// CD flag: the upstream must not validate (RFC 4035 §3.2.2).
-    package var checkingDisabled: Bool
-
-    /// Signal that cancels the query; nil if the query is never cancelled; ignored by `==`.
-    package var cancellation: CancellationSignal?
-
-    /// True if the query has an OPT record, which the server must support (RFC 6891 §7).
-    var usesEDNS = true
-
-    package init(
-        question: Question,
-        dnssecOK: Bool,
-        checkingDisabled: Bool,
-        cancellation: CancellationSignal? = nil
-    ) {
-        self.question = question
-        self.dnssecOK = dnssecOK
-        self.checkingDisabled = checkingDisabled
-        self.cancellation = cancellation
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.question == right.question && left.dnssecOK == right.dnssecOK
-            && left.checkingDisabled == right.checkingDisabled && left.usesEDNS == right.usesEDNS
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(question)
-        hasher.combine(dnssecOK)
-        hasher.combine(checkingDisabled)
-        hasher.combine(usesEDNS)
-    }
-
-    @ServiceLoop
-    var isCancelled: Bool { cancellation?.isCancelled ?? false }
-}
 
 /// One query to one upstream and the validation of replies, without I/O.
 ///
@@ -53,10 +8,7 @@ package struct ForwardedQuery: Hashable, Sendable {
 package struct UpstreamExchange {
     package private(set) var message: [UInt8]
 
-    let cancellation: CancellationSignal?
-
-    let isProbe: Bool
-
+    /// Message ID.
     let id: UInt16
 
     private let type: RecordType
@@ -81,15 +33,16 @@ package struct UpstreamExchange {
 
     /// Builds the query; `random` supplies its ID and letter case.
     ///
-    /// - Parameter validates: true to request the AD flag (RFC 6840 §5.7).
+    /// - Parameters:
+    ///   - usesEDNS: false to omit the OPT record.
+    ///   - validates: true to request the AD flag (RFC 6840 §5.7).
     package init(
-        _ query: ForwardedQuery,
+        _ query: Query,
         over transport: Transport = .datagram,
+        usesEDNS: Bool = true,
         validates: Bool = false,
         random: inout some RandomNumberGenerator
     ) {
-        cancellation = query.cancellation
-        isProbe = query.isProbe
         var header = Header()
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
@@ -106,7 +59,7 @@ package struct UpstreamExchange {
             query.question,
             payload: UInt16(QueryFacts.largestPayload),
             dnssecOK: query.dnssecOK,
-            hasEDNS: query.usesEDNS,
+            hasEDNS: usesEDNS,
             block: transport == .encrypted ? UpstreamLimits.padding : nil
         )
         if transport == .datagram {
@@ -143,13 +96,12 @@ package struct UpstreamExchange {
             // QR set, OPCODE 0, QDCOUNT 1.
             octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
         else { return .foreign }
-        var keepsCase = true
-        for index in Self.nameStart..<questionEnd where octets[index] != message[index] {
-            guard index < questionEnd - 4, octets[index].isSameLetter(as: message[index]) else {
-                return .foreign
-            }
-            keepsCase = false
-        }
+        let name = Self.nameStart..<questionEnd - 4
+        let (sent, received) = (message.rawSpan, octets.rawSpan)
+        guard received.extracting(name).isSameName(as: sent.extracting(name)),
+            received.uint32(at: name.upperBound) == sent.uint32(at: name.upperBound)
+        else { return .foreign }
+        let keepsCase = received.extracting(name).hasSameCase(as: sent.extracting(name))
         if keepsCase, let reply = plain(octets) { return .reply(.plain(reply)) }
         guard let reply = try? Message(parsing: octets) else { return .foreign }
         guard keepsCase else { return .caseLost }
@@ -186,10 +138,6 @@ package struct UpstreamExchange {
 
 extension UInt8 {
     fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
-
-    fileprivate func isSameLetter(as other: UInt8) -> Bool {
-        isLetter && self & 0xDF == other & 0xDF
-    }
 }
 
 extension [UInt8] {

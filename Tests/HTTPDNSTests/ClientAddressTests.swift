@@ -129,8 +129,9 @@ struct ClientAddressTests {
                     .both,
                     route: "",
                     parameters: parameters,
-                    deadline: deadline
-                ) { continuation.resume(returning: $0) }
+                    deadline: deadline,
+                    Completion { continuation.resume(returning: $0) }
+                )
             }
         }
         let reply = try await world.value(of: operation).get()

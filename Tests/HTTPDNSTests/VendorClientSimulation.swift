@@ -40,10 +40,9 @@ extension Simulation {
                     families,
                     route: route,
                     deadline: deadline,
-                    cancellation: network.map { CancellationSignal(client: $0) }
-                ) {
-                    continuation.resume(returning: $0)
-                }
+                    cancellation: network.map { CancellationSignal(client: $0) },
+                    Completion { continuation.resume(returning: $0) }
+                )
             }
         }
     }

@@ -262,8 +262,8 @@ struct UpstreamGroupTests {
         for _ in 0..<20 {
             isDead = true
             for _ in 0..<10 {
-                group.ask(UpstreamHarness.query, deadline: harness.world.now + .milliseconds(4_800))
-                { _ in }
+                let deadline = harness.world.now + .milliseconds(4_800)
+                group.ask(UpstreamHarness.query, deadline: deadline, Completion { _ in })
             }
             await harness.advance(by: .milliseconds(500))
             isDead = false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+internal import DNSWire
 internal import HTTPDNS
 internal import Net
 internal import Resolver

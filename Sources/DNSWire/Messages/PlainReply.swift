@@ -20,9 +20,7 @@ package struct PlainReply: Hashable, Sendable {
     package init?(copying message: Span<UInt8>, asked type: RecordType, questionEnd: Int) {
         var walk = Walk(message, type, questionEnd)
         guard (try? walk.run()) == true else { return nil }
-        var octets: [UInt8] = []
-        octets.reserveCapacity(walk.end - questionEnd)
-        for index in questionEnd..<walk.end { octets.append(message[index]) }
+        let octets = [UInt8](message.rawSpan.extracting(questionEnd..<walk.end))
         sections = AnswerSections(
             octets: octets,
             answerCount: UInt16(walk.offsets.count),
@@ -59,8 +57,9 @@ private struct Walk: ~Escapable {
     private(set) var lowestTTL = UInt32.max
     private(set) var highestTTL: UInt32 = 0
 
-    /// Offsets of QNAME and of the target of each CNAME.
-    private var names: [Int] = [WireLimits.headerOctets]
+    /// QNAME and the target of each CNAME, in a chain of at most six names.
+    private var names = InlineArray<6, Int>(repeating: WireLimits.headerOctets)
+    private var nameCount = 1
 
     /// Offset and TTL of the first address record.
     private var addresses: (start: Int, ttl: UInt32)?
@@ -73,9 +72,6 @@ private struct Walk: ~Escapable {
 
     /// Maximum number of records after the answer section.
     private static let mostOthers = 48
-
-    /// Maximum number of names in a CNAME chain, with QNAME.
-    private static let mostNames = 6
 
     @_lifetime(copy message)
     init(_ message: Span<UInt8>, _ type: RecordType, _ questionEnd: Int) {
@@ -102,7 +98,7 @@ private struct Walk: ~Escapable {
         let start = end
         guard message.count - start >= Self.prologue,
             message[start] >= 0xC0,
-            Int(message.uint16(at: start) & 0x3FFF) == names[names.count - 1],
+            Int(message.uint16(at: start) & 0x3FFF) == names[nameCount - 1],
             message.uint16(at: start + 4) == RecordClass.in.rawValue
         else { return false }
         let ttl =
@@ -142,13 +138,18 @@ private struct Walk: ~Escapable {
     private mutating func takeAlias(_ start: Int) throws(WireError) -> Bool {
         var reader = WireReader(message, at: start)
         let pointer = try reader.skipName()
-        guard reader.offset == end, names.count < Self.mostNames else { return false }
+        guard reader.offset == end, nameCount < names.count else { return false }
         // A pointer must lead to a label of an earlier name. A pointer into a TTL would change with
-        // the TTL.
-        guard pointer.map({ label in names.contains { hasLabel(at: label, name: $0) } }) ?? true
-        else { return false }
-        guard !names.contains(where: { isSameName($0, start) }) else { return false }
-        names.append(start)
+        // it.
+        if let pointer {
+            guard (0..<nameCount).contains(where: { hasLabel(at: pointer, name: names[$0]) })
+            else { return false }
+        }
+        guard !(0..<nameCount).contains(where: { isSameName(names[$0], start) }) else {
+            return false
+        }
+        names[nameCount] = start
+        nameCount += 1
         return true
     }
 

@@ -50,7 +50,16 @@ extension Name {
         return count
     }
 
-    /// Labels from the left, without the root label.
+    /// Last eight octets of the last label in lower case, as a number; 0 for the root.
+    package var topLabel: UInt64 {
+        var (start, end) = (0, 0)
+        while octets[end] != 0 { (start, end) = (end + 1, end + 1 + Int(octets[end])) }
+        var number: UInt64 = 0
+        for index in start..<end { number = number << 8 | UInt64(octets[index].folded) }
+        return number
+    }
+
+    /// From the left, without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
     /// Name without its first label; nil for the root.

@@ -15,6 +15,16 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
+    /// Compares names in wire form with their case; their lengths are equal.
+    package func hasSameCase(as other: RawSpan) -> Bool {
+        var offset = 0
+        while offset + 8 <= byteCount {
+            guard octets8(at: offset) == other.octets8(at: offset) else { return false }
+            offset += 8
+        }
+        return lastOctets(from: offset) == other.lastOctets(from: offset)
+    }
+
     func hashName(into hasher: inout Hasher) {
         var offset = 0
         while offset + 8 <= byteCount {

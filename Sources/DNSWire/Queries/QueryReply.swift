@@ -134,7 +134,19 @@ extension QueryFacts {
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// AD flag if the query has AD or DO (RFC 6840 §5.7), otherwise 0.
+    /// Writes the header and the question of the query, which replies begin with.
+    ///
+    /// - Parameter name: the name of the question.
+    package func write(id: UInt16, _ name: Name, to buffer: inout MutableRawSpan) {
+        buffer.store(id, at: 0)
+        buffer.store(flags, at: 2)
+        buffer.store(UInt64(1) << 48, at: 4)
+        buffer.copy(name.octets.rawSpan, to: Self.headerCount)
+        buffer.store(type.rawValue, at: nameEnd)
+        buffer.store(recordClass.rawValue, at: nameEnd + 2)
+    }
+
+    /// AD if the query has AD or DO (RFC 6840 §5.7).
     private var wantedFlags: UInt16 {
         flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }

@@ -247,15 +247,29 @@ extension Array where Element: FixedWidthInteger & BitwiseCopyable {
     /// Elements in memory order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
+        get { span.rawSpan }
+    }
+}
+
+extension Span where Element: FixedWidthInteger & BitwiseCopyable {
+    /// In memory order.
+    package var rawSpan: RawSpan {
+        @_lifetime(copy self)
         get {
             // SAFETY: integers have no uninitialised octets.
-            unsafe span.bytes
+            unsafe bytes
         }
     }
 }
 
 extension [UInt8] {
-    /// Calls `body` with the octets from `start` on.
+    /// Copies octets.
+    init(_ octets: RawSpan) {
+        self.init(repeating: 0, count: octets.byteCount)
+        withMutableRawSpan { $0.copy(octets, to: 0) }
+    }
+
+    /// Passes the octets from `start` on.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

@@ -265,13 +265,14 @@ final class TCPSession {
         case .question(let open):
             malformed = 0
             pending += 1
-            handler.find(open) { [self] resolution in
+            let completion = Completion<Resolution> { [self] resolution in
                 pending -= 1
                 if resolution.isRefused { pause() }
                 if !isClosed { ready.append(open, resolution) }
                 account()
                 catchUpSoon()
             }
+            handler.find(open, completion)
         }
     }
 

@@ -2,15 +2,54 @@
 package import DNSWire
 internal import Locks
 package import Net
-package import Resolver
 package import Synchronization
 
-/// Datagram that a worker could not answer from the cache.
-package struct Miss: Sendable {
+/// A datagram that a worker could not answer.
+package final class Miss: Sendable {
+    /// Only header and question of a plain query.
     package let datagram: ReceivedDatagram
     package let listener: DatagramListener
     package let clientContext: ClientContext
     package let arrival: Instant
+
+    /// Facts about a plain query; nil for messages of a rare form.
+    let plain: PlainQuery?
+
+    init(
+        datagram: ReceivedDatagram,
+        listener: DatagramListener,
+        clientContext: ClientContext,
+        arrival: Instant,
+        plain: PlainQuery? = nil
+    ) {
+        self.datagram = datagram
+        self.listener = listener
+        self.clientContext = clientContext
+        self.arrival = arrival
+        self.plain = plain
+    }
+
+    /// Sufficient for a reply: a message of a rare form may have thousands of octets.
+    var asker: Miss {
+        guard plain == nil else { return self }
+        return Miss(
+            datagram: datagram.withoutOctets,
+            listener: listener,
+            clientContext: clientContext,
+            arrival: arrival
+        )
+    }
+}
+
+/// Facts that a worker has found about a plain query.
+struct PlainQuery: Sendable {
+    let facts: QueryFacts
+
+    /// The cache's hash of the question.
+    let hash: UInt64
+
+    /// True if a valid cookie proves the client's address (RFC 7873 §5.2.5).
+    let isProven: Bool
 }
 
 /// Cached answer to refresh, and the client that got the answer.
@@ -84,9 +123,8 @@ package final class MissQueue: Sendable {
             var next = own
             own = []
             while next.count < limit, local.count + misses.count > 0 {
-                for miss in [Self.pop(&local), Self.pop(&misses)] {
-                    if let miss { next.append(miss) }
-                }
+                if let miss = Self.pop(&local) { next.append(miss) }
+                if let miss = Self.pop(&misses) { next.append(miss) }
             }
             return next
         }
@@ -126,10 +164,10 @@ package final class MissQueue: Sendable {
     package init(
         refresh: @escaping @ServiceLoop (Refresh) -> Void,
         _ handler: @escaping @ServiceLoop (Miss) -> Void
-    ) throws(SocketError) {
+    ) {
         let box = WeakQueue()
         (self.refresh, self.handler) = (refresh, handler)
-        wakeup = try LoopWakeup {
+        wakeup = LoopWakeup {
             guard let queue = box.queue else { return }
             if queue.handleRow() { queue.wakeup.ring() }
         }

@@ -11,6 +11,9 @@ struct PlainQueries {
 
     private var slots = SlotSet()
 
+    /// Slots of queries with proven addresses.
+    private var proven = SlotSet()
+
     /// Parsed queries and their cache hashes; valid for `slots`.
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
     private var hashes = InlineArray<32, UInt64>(repeating: 0)
@@ -30,16 +33,24 @@ struct PlainQueries {
         var hasOffers = false
     }
 
-    mutating func removeAll() { slots = SlotSet() }
+    mutating func removeAll() { (slots, proven) = (SlotSet(), SlotSet()) }
 
-    mutating func add(_ query: QueryFacts, hash: UInt64, at slot: Int) {
+    mutating func add(_ query: QueryFacts, hash: UInt64, isProven: Bool = false, at slot: Int) {
         slots.insert(slot)
+        if isProven { proven.insert(slot) }
         facts[slot] = query
         hashes[slot] = hash
     }
 
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
+    /// Returns the query in `slot`; nil if the slot has none.
+    func query(_ slot: Int) -> PlainQuery? {
+        guard slots.contains(slot), let facts = facts[slot] else { return nil }
+        return PlainQuery(facts: facts, hash: hashes[slot], isProven: proven.contains(slot))
+    }
+
+    /// Returns the query in `slot` and its cache hit.
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
         guard let facts = facts[slot], let hit = answers[slot] else { return nil }
         return (facts, hit)

@@ -84,7 +84,7 @@ package final class UDPWorker: Sendable {
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { queueMisses(misses, batch, snapshot, terms, start) }
+            if !misses.isEmpty { queueMisses(misses, queries, batch, snapshot, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }
         }
@@ -135,8 +135,9 @@ package final class UDPWorker: Sendable {
                 if decision != .passes { return reject(look, decision, in: &buffer) }
             }
             switch look {
-            case .query(let facts, _):
-                queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
+            case .query(let facts, let isProven):
+                let hash = cache.hash(facts, in: buffer.bytes)
+                queries.add(facts, hash: hash, isProven: isProven, at: slot)
             case .unusual:
                 unusual.insert(slot)
             case .answered(let length, let source, let result):
@@ -197,6 +198,7 @@ package final class UDPWorker: Sendable {
 
     private func queueMisses(
         _ misses: SlotSet,
+        _ queries: borrowing PlainQueries,
         _ batch: borrowing DatagramBatch,
         _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
@@ -205,11 +207,13 @@ package final class UDPWorker: Sendable {
         var (queued, own): ([Miss], [Miss]) = ([], [])
         queued.reserveCapacity(misses.count)
         for slot in misses {
+            let plain = queries.query(slot)
             let miss = Miss(
-                datagram: batch.copy(slot),
+                datagram: batch.copy(slot, first: plain?.facts.questionEnd),
                 listener: listener,
                 clientContext: clientContext(slot, batch, rules, terms),
-                arrival: start
+                arrival: start,
+                plain: plain
             )
             if isOwn(slot, batch) { own.append(miss) } else { queued.append(miss) }
         }

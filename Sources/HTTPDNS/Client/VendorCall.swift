@@ -12,26 +12,23 @@ final class PendingLookup {
 
     var wasMerged = false
 
-    /// Completion handler; nil after ``end()``.
-    private var completion: VendorClient.Completion?
+    /// Nil once taken.
+    private var completion: Completion<VendorClient.Outcome>?
 
     init(
         _ question: BatchQueue.Question,
         start: Instant,
         deadline: Instant,
-        _ completion: @escaping VendorClient.Completion
+        _ completion: consuming Completion<VendorClient.Outcome>
     ) {
         self.question = question
         self.start = start
         self.deadline = deadline
-        self.completion = completion
+        self.completion = consume completion
     }
 
-    /// Ends the look-up; returns the completion handler on the first call, later nil.
-    func end() -> VendorClient.Completion? {
-        defer { completion = nil }
-        return completion
-    }
+    /// Ends the look-up; returns its handler the first time.
+    func end() -> Completion<VendorClient.Outcome>? { completion.take() }
 }
 
 /// Name for which look-ups wait, queued or in a call.

@@ -5,7 +5,8 @@ package import Net
 // MARK: - Start
 
 extension VendorClient {
-    package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
+    /// Result of `lookUp`.
+    package typealias Outcome = Result<VendorReply, VendorFailure>
 
     /// Looks up the addresses of `name`; equal look-ups in flight share one call.
     ///
@@ -22,7 +23,7 @@ extension VendorClient {
         deadline: Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Outcome>
     ) {
         let now = clocks.now()
         if let cancellation, cancellation.client != nil, cancellation.isAwaited {
@@ -233,7 +234,7 @@ extension VendorClient {
 // MARK: - End
 
 extension VendorClient {
-    func finish(_ lookUp: PendingLookup, _ result: Result<VendorReply, VendorFailure>) {
+    func finish(_ lookUp: PendingLookup, _ result: Outcome) {
         guard let completion = lookUp.end() else { return }
         switch result {
         case .success(let reply) where reply.answer.isEmpty: counters.empty += 1

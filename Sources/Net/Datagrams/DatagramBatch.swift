@@ -128,13 +128,15 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Returns a copy of the query in `slot`, from which a later reply can be sent.
-    package func copy(_ slot: Int) -> ReceivedDatagram {
+    /// Returns a copy, sufficient for a later reply.
+    ///
+    /// - Parameter most: the number of octets to copy; nil for all.
+    package func copy(_ slot: Int, first most: Int? = nil) -> ReceivedDatagram {
         // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
             start: buffers + slot * Self.bufferOctets,
-            count: count(slot)
+            count: min(count(slot), most ?? .max)
         )
         let control = unsafe UnsafeRawBufferPointer(
             start: header.control,

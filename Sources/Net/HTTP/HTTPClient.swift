@@ -61,7 +61,7 @@ package final class HTTPClient: HTTPTransport {
     package func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         statistics.requests += 1
         statistics.inFlight += 1

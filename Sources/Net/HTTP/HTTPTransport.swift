@@ -3,7 +3,7 @@
 /// Interface through which vendors and upstreams send HTTP requests.
 @ServiceLoop
 package protocol HTTPTransport: Sendable {
-    typealias Completion = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
+    typealias Handler = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
     /// Sends `request`, which fails at `deadline`; calls `completion` once, after `send` has
     /// returned.
@@ -14,7 +14,7 @@ package protocol HTTPTransport: Sendable {
     func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle
 
     /// Drops all connections, for example after a network change.

@@ -7,14 +7,14 @@ private import Synchronization
 
 /// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs that were
-/// queued at its start, in order of arrival, and then dispatches at most 16 sources. Therefore
-/// neither jobs nor sockets starve.
+/// It is the executor of the global actor ``ServiceLoop``. One iteration runs the jobs and the
+/// ``LoopWakeup`` handlers that were queued at its start, in order of arrival, and then dispatches
+/// at most 16 sources. Therefore neither jobs nor sockets starve.
 ///
 /// **Waking.** Both sides hold the lock. The loop sets `polling` if the queue is empty, and clears
-/// it after the poll. A thread that queues a job while `polling` is set clears it and writes to the
-/// eventfd, which makes the poll return. So no job is lost, and only the first job of a burst costs
-/// a system call.
+/// it after the poll. A thread that queues a job or a wakeup while `polling` is set clears it and
+/// writes to the eventfd, which makes the poll return. So nothing is lost, and only the first of a
+/// burst costs a system call, if the loop sleeps.
 // SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -32,6 +32,7 @@ package final class LoopExecutor: SerialExecutor {
     private struct State {
         /// Jobs that other threads queued, for the next iteration.
         var jobs: [Job] = []
+        var wakeups: [LoopWakeup] = []
         /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
         var stopping = false
@@ -100,6 +101,17 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
+    /// Queues the handler of a wakeup; callable from any thread.
+    func enqueue(_ wakeup: LoopWakeup) {
+        let wake = state.withLock { state in
+            state.wakeups.append(wakeup)
+            defer { state.polling = false }
+            return state.polling
+        }
+        if wake { signal() }
+    }
+
+    /// True on the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     package func checkIsolated() {
@@ -170,12 +182,14 @@ extension LoopExecutor {
         let serial = unsafe asUnownedSerialExecutor()
         let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
         var batch: [Job] = []
+        var wakeups: [LoopWakeup] = []
         while true {
             // SAFETY: this is the loop's thread.
             unsafe swap(&own, &batch)
             let goesOn = state.withLock { state in
                 batch += state.jobs
                 state.jobs.removeAll(keepingCapacity: true)
+                swap(&state.wakeups, &wakeups)
                 return !state.stopping
             }
             guard goesOn else { break }
@@ -189,6 +203,8 @@ extension LoopExecutor {
                 }
             }
             batch.removeAll(keepingCapacity: true)
+            ServiceLoop.assumeIsolated { for wakeup in wakeups { wakeup.call() } }
+            wakeups.removeAll(keepingCapacity: true)
             poll()
         }
         flushBatches()
@@ -235,7 +251,8 @@ extension LoopExecutor {
             let idle =
                 waits
                 && state.withLock { state in
-                    state.polling = state.jobs.isEmpty && !state.stopping
+                    state.polling =
+                        state.jobs.isEmpty && state.wakeups.isEmpty && !state.stopping
                     return state.polling
                 }
             status = unsafe sd_event_wait(event, idle ? .max : 0)

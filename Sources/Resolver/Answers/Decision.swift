@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
+package import DNSWire
 package import HTTPDNS
 package import Upstream
 

@@ -50,23 +50,18 @@ final class CacheWriter {
         return true
     }
 
-    /// Caches an answer, and the answers to other questions from the same call.
-    ///
-    /// - Parameter before: the value of `networksLeft` when the query was sent.
-    func keep(
-        _ finding: ResolvedAnswer,
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        networksLeftBefore before: UInt64,
-        trace: Trace?
-    ) {
-        // A cached failure would hide an answer that the snapshot contains.
-        let keepsFailure = before == networksLeft && snapshotWaiters.cachesFailures
-        if !finding.resolution.isFailure || keepsFailure {
-            keep(finding.resolution, for: query.question, match, trace)
+    /// Caches the answer to a query, and the siblings of the answer.
+    func keep(_ answer: ResolvedAnswer, _ query: PendingQuery) {
+        if answer.resolution.isFailure {
+            // A cached failure would hide the answer that the snapshot may contain.
+            if query.networksLeft == networksLeft, snapshotWaiters.cachesFailures {
+                keep(answer.resolution, for: query.query.question, query.match, query.trace)
+            }
+        } else {
+            keep(answer.resolution, for: query.query.question, query.match, query.trace)
         }
-        for sibling in finding.siblings {
-            keep(sibling.resolution, for: sibling.question, match, trace)
+        for sibling in answer.siblings {
+            keep(sibling.resolution, for: sibling.question, query.match, query.trace)
         }
     }
 

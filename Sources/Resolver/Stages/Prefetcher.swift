@@ -216,7 +216,7 @@ package final class Prefetcher {
         underWay.insert(subject)
         statistics.refreshes.started += 1
         let now = clocks.now()
-        let finding = await withCheckedContinuation { continuation in
+        let answer = await withCheckedContinuation { continuation in
             let deadline = now + ResolverLimits.total
             singleFlight.ask(
                 query,
@@ -224,13 +224,12 @@ package final class Prefetcher {
                 for: nil,
                 payer: payer,
                 now: now,
-                deadline: deadline
-            ) {
-                continuation.resume(returning: $0)
-            }
+                deadline: deadline,
+                Completion { continuation.resume(returning: $0) }
+            )
         }
         underWay.remove(subject)
-        guard !finding.resolution.isFailure else {
+        guard !answer.isFailure else {
             statistics.refreshes.failed += 1
             return .failed
         }

@@ -16,7 +16,6 @@ final class ServiceBindingFilter {
     private let lifetimes: TTLPolicy
     private let routes: RouteTable
     private let localAnswers: LocalAnswers
-    private let upstreams: UpstreamStage
     private let cache: AnswerCache
     private let clocks: Clocks
 
@@ -25,7 +24,6 @@ final class ServiceBindingFilter {
         _ lifetimes: TTLPolicy,
         routes: RouteTable,
         localAnswers: LocalAnswers,
-        upstreams: UpstreamStage,
         cache: AnswerCache,
         clocks: Clocks
     ) {
@@ -33,37 +31,11 @@ final class ServiceBindingFilter {
         self.lifetimes = lifetimes
         self.routes = routes
         self.localAnswers = localAnswers
-        self.upstreams = upstreams
         self.cache = cache
         self.clocks = clocks
     }
 
-    /// Queries upstreams, and completes with the filtered answer.
-    ///
-    /// Calls `completion` exactly once, possibly before `ask` returns.
-    func ask(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        through group: UpstreamGroup?,
-        deadline: Instant,
-        trace: Trace?,
-        cancellation: CancellationSignal?,
-        _ completion: @escaping UpstreamStage.Completion
-    ) {
-        if let refusal = refusal(query, match) { return completion(refusal) }
-        upstreams.ask(
-            query,
-            match,
-            through: group,
-            deadline: deadline,
-            trace: trace,
-            cancellation: cancellation
-        ) { [self] resolution in
-            completion(shaped(resolution, query, match))
-        }
-    }
-
-    /// Returns the plan that `ask` would carry out; sends nothing.
+    /// Returns the plan of a query for upstreams; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -82,8 +54,8 @@ final class ServiceBindingFilter {
 
     // MARK: - Local answers
 
-    /// Returns the answer to an SVCB or HTTPS query for a vendor's name that must not be forwarded.
-    private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
+    /// Returns the answer for service bindings of a vendor's name that are never forwarded.
+    func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
         }
@@ -104,7 +76,8 @@ final class ServiceBindingFilter {
 
     // MARK: - Filtering replies
 
-    private func shaped(
+    /// Returns the answer without the addresses that the settings do not allow.
+    func shaped(
         _ resolution: Resolution,
         _ query: Query,
         _ match: RouteTable.Match?

@@ -21,17 +21,14 @@ package final class SnapshotWaiters {
         fileprivate let firstBegan: Instant
         fileprivate let deadline: Instant
 
-        var isOver = false
-        var order: UInt64 = 0
-        var line: FairLine<Waiting>?
+        var place: Int?
 
         /// Answer from the snapshot, and the time at which the client gets it.
         fileprivate var restored: (answer: ServeStale.LastResort, due: Instant)?
 
         fileprivate var failure: Resolution?
 
-        /// Completion handler; released when called, because the table keeps the entry for a while.
-        private var completion: Resolver.Completion?
+        private var completion: Completion<Resolution>?
 
         fileprivate init(
             _ query: Query,
@@ -40,7 +37,7 @@ package final class SnapshotWaiters {
             now: Instant,
             firstBegan: Instant,
             deadline: Instant,
-            _ completion: @escaping Resolver.Completion
+            _ completion: consuming Completion<Resolution>
         ) {
             self.query = query
             self.match = match
@@ -48,16 +45,14 @@ package final class SnapshotWaiters {
             began = now
             self.firstBegan = firstBegan
             self.deadline = deadline
-            self.completion = completion
+            self.completion = consume completion
         }
 
         /// Time at which the client gets an answer if nothing changes; nil while it waits for one.
         fileprivate var due: Instant? { restored?.due ?? (failure == nil ? nil : deadline) }
 
         fileprivate func complete(_ resolution: Resolution) {
-            let completion = completion
-            self.completion = nil
-            completion?(resolution)
+            if let completion = completion.take() { completion(resolution) }
         }
     }
 
@@ -127,7 +122,7 @@ package final class SnapshotWaiters {
         now: Instant,
         firstBegan: Instant,
         deadline: Instant,
-        _ completion: @escaping Resolver.Completion
+        _ completion: consuming Completion<Resolution>
     ) -> Waiting? {
         admission: while true {
             switch table.admission(of: client, now: now) {

@@ -50,6 +50,7 @@ package enum SpecialNames {
     /// Returns the local answer to `question`; nil if the name is not special.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
+        guard topLabels.contains(name.topLabel) || name.labelCount == 1 else { return nil }
         if name.isEqualOrBelow(.localhost) { return localhost(question) }
         if let zone = neverForwarded.first(where: { name.isEqualOrBelow($0) }) {
             return denial(question, zone: zone)
@@ -168,6 +169,9 @@ package enum SpecialNames {
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),
     ]
+
+    /// Last labels of all special names of several labels.
+    private static let topLabels = ([.localhost, arpa] + neverForwarded).map(\.topLabel)
 
     /// Reverse zones of addresses with a local meaning.
     ///

@@ -2,13 +2,9 @@
 internal import DNSWire
 internal import Net
 
-extension ForwardedQuery {
-    /// Health probe `. IN NS`, which every resolver can answer and clients cannot choose.
-    static let probe = ForwardedQuery(
-        question: Question(name: .root, type: .ns),
-        dnssecOK: false,
-        checkingDisabled: false
-    )
+extension Query {
+    /// Health probe `. IN NS`: every resolver knows the answer, and clients cannot choose it.
+    static let probe = Query(question: Question(name: .root, type: .ns))
 
     var isProbe: Bool { question == Self.probe.question }
 }
@@ -41,9 +37,10 @@ extension HealthTable {
         let now = clocks.now()
         let page = page(of: server)
         guard let start = page.health.beginProbe(now: now) else { return }
-        let probe = Probe(server, clocks, silentSince: began) { [self] began, outcome in
-            probed(server, page, began, outcome)
+        let completion = Completion<Probe.Outcome> { [self] in
+            probed(server, page, $0.began, $0.failure)
         }
+        let probe = Probe(server, clocks, silentSince: began, completion)
         let end = max(end, start + UpstreamLimits.fairWait)
         let patience = page.health.patience
         guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
@@ -103,14 +100,14 @@ extension HealthTable {
 /// One health probe of one server, repeated over UDP.
 @ServiceLoop
 private final class Probe {
-    /// Receives the time of the first query, and its failure if it failed.
-    typealias Completion = @ServiceLoop (Instant, UpstreamError?) -> Void
+    /// Time of the first query, and the failure if there was one.
+    typealias Outcome = (began: Instant, failure: UpstreamError?)
 
     private let server: any Forwarding
     private let clocks: Clocks
     private let silentSince: Instant?
 
-    private var completion: Completion?
+    private var completion: Completion<Outcome>?
 
     private var began: Instant
     private var running = 0
@@ -119,12 +116,12 @@ private final class Probe {
         _ server: any Forwarding,
         _ clocks: Clocks,
         silentSince: Instant?,
-        _ completion: @escaping Completion
+        _ completion: consuming Completion<Outcome>
     ) {
         self.server = server
         self.clocks = clocks
         self.silentSince = silentSince
-        self.completion = completion
+        self.completion = consume completion
         began = clocks.now()
     }
 
@@ -146,22 +143,24 @@ private final class Probe {
 
     private func ask(until end: Instant) {
         running += 1
-        server.ask(.probe, repeating: silentSince, deadline: end, nil) { [self] reply in
-            running -= 1
-            switch reply {
-            case .success: complete(nil)
-            case .failure(.timedOut) where running > 0: break
-            case .failure(.timedOut) where clocks.now() - end > UpstreamLimits.lateness:
-                // The reply may be unread: the daemon was busy, and the server did not fail.
-                complete(.exhausted("the daemon was too busy to read the reply"))
-            case .failure(let error): complete(error)
-            }
+        let completion = Completion<Attempt> { [self] in ended($0) }
+        server.ask(Attempt(.probe, deadline: end, repeating: silentSince, completion))
+    }
+
+    private func ended(_ attempt: Attempt) {
+        running -= 1
+        switch attempt.outcome {
+        case .success: complete(nil)
+        case .failure(.timedOut) where running > 0: break
+        case .failure(.timedOut) where clocks.now() - attempt.deadline > UpstreamLimits.lateness:
+            // The reply may be unread: a busy daemon is not a failure of the server.
+            complete(.exhausted("the daemon was too busy to read the reply"))
+        case .failure(let error): complete(error)
         }
     }
 
     private func complete(_ error: UpstreamError?) {
-        guard let completion else { return }
-        self.completion = nil
-        completion(began, error)
+        guard let completion = completion.take() else { return }
+        completion((began, error))
     }
 }

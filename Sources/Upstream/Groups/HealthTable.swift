@@ -118,9 +118,9 @@ package final class HealthTable {
 
     // MARK: - Outcomes of clients' queries
 
-    func answered(_ server: any Forwarding, began: Instant) {
+    /// Records an answer to a client's query on the page of the server.
+    func answered(_ server: any Forwarding, _ page: Page, began: Instant) {
         let now = clocks.now()
-        let page = page(of: server)
         page.health.answered(in: now - began, now: now)
         reportForgeries(of: server, page)
         // A probe may end the back-off early.
@@ -169,12 +169,8 @@ extension HealthTable {
         probes[label] = server
         let end = now + UpstreamLimits.loopWait
         ServiceLoop.task { [self] in
-            let query = ForwardedQuery(
-                question: Question(name: name, type: .txt),
-                dnssecOK: false,
-                checkingDisabled: false
-            )
-            // Only the arrival of the query at this daemon matters, not the reply.
+            let query = Query(question: Question(name: name, type: .txt))
+            // The reply is irrelevant; only the arrival of the query at this daemon matters.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }

@@ -53,20 +53,15 @@ package final class HTTPSTransport: UpstreamTransport {
         shares.register(url)
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        let client = query.cancellation?.client as? ClientNetwork
-        guard query.isProbe || shares.begin(client, at: url) else {
-            return completion(.failure(.exhausted("too many queries in flight")))
+    package func carry(_ attempt: Attempt) {
+        let isProbe = attempt.query.isProbe
+        guard isProbe || shares.begin(attempt.client, at: url) else {
+            return attempt.end(.failure(.exhausted("too many queries in flight")))
         }
         let exchange = UpstreamExchange(
-            query,
+            attempt.query,
             over: .encrypted,
+            usesEDNS: attempt.usesEDNS,
             validates: validates,
             random: &random
         )
@@ -75,17 +70,11 @@ package final class HTTPSTransport: UpstreamTransport {
         request.provider = url
         request.headers = Self.headers
         request.certificateFile = certificateFile
-        // A silent connection justifies a new connection; a slow name does not.
-        request.wantsFreshConnection = earlier.map { (lastReceived ?? $0) <= $0 } ?? false
-        request.wantsTimes = place != nil
-        place?.update { $0.request = request.redacted }
-        let (way, cancellation) = (query.isProbe ? probes : http, query.cancellation)
-        send(request, over: way, isRepeated: false, deadline, cancellation) { [self] sent in
-            if !query.isProbe { shares.end(client, at: url) }
-            if case .success = sent { lastReceived = clocks.now() }
-            if let place, case .success(let reply) = sent { place.note(reply) }
-            completion(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
-        }
+        // Only a silent connection, not a slow name, justifies another connection.
+        request.wantsFreshConnection = attempt.earlier.map { (lastReceived ?? $0) <= $0 } ?? false
+        request.wantsTimes = attempt.place != nil
+        attempt.place?.update { $0.request = request.redacted }
+        send(request, for: attempt, exchange, over: isProbe ? probes : http, isRepeated: false)
     }
 
     package func count(in numbers: inout UpstreamNumbers) {
@@ -101,20 +90,23 @@ package final class HTTPSTransport: UpstreamTransport {
     /// Sends a request, and repeats it once if its connection was lost.
     private func send(
         _ request: HTTPRequest,
+        for attempt: Attempt,
+        _ exchange: UpstreamExchange,
         over way: any HTTPTransport,
-        isRepeated: Bool,
-        _ deadline: Instant,
-        _ cancellation: CancellationSignal?,
-        _ completion: @escaping HTTPTransport.Completion
+        isRepeated: Bool
     ) {
-        let transfer = way.send(request, deadline: deadline) { [self] sent in
-            if case .failure(.broken) = sent, !isRepeated, clocks.now() < deadline {
-                send(request, over: way, isRepeated: true, deadline, cancellation, completion)
-            } else {
-                completion(sent)
+        let transfer = way.send(request, deadline: attempt.deadline) { [self] sent in
+            if case .failure(.broken) = sent, !isRepeated, clocks.now() < attempt.deadline {
+                return send(request, for: attempt, exchange, over: way, isRepeated: true)
             }
+            if !attempt.query.isProbe { shares.end(attempt.client, at: url) }
+            if case .success(let reply) = sent {
+                lastReceived = clocks.now()
+                attempt.place?.note(reply)
+            }
+            attempt.end(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }
-        cancellation?.whenCancelled { transfer.cancel() }
+        attempt.cancellation?.whenCancelled { transfer.cancel() }
     }
 
     private func message(

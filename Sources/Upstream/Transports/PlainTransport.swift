@@ -28,30 +28,19 @@ package final class PlainTransport: UpstreamTransport {
         }
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
-        datagrams.ask(query, deadline: deadline) { [self] outcome in
-            switch outcome {
-            case .reply(let reply):
-                completion(.success(reply))
-            case .failed(let error):
-                completion(.failure(error))
-            case .needsStream:
-                tcpRetries += 1
-                let exchange = UpstreamExchange(
-                    query,
-                    over: .stream,
-                    validates: validates,
-                    random: &random
-                )
-                stream.ask(exchange, since: nil, deadline: deadline, nil, completion)
-            }
-        }
+    package func carry(_ attempt: Attempt) { datagrams.ask(attempt, of: self) }
+
+    /// Repeats a query over TCP: its reply does not fit in UDP, or may be forged (RFC 7766 §5).
+    func repeatOverStream(_ attempt: Attempt) {
+        tcpRetries += 1
+        let exchange = UpstreamExchange(
+            attempt.query,
+            over: .stream,
+            usesEDNS: attempt.usesEDNS,
+            validates: validates,
+            random: &random
+        )
+        stream.ask(exchange, for: attempt, since: nil)
     }
 
     package func count(in numbers: inout UpstreamNumbers) {

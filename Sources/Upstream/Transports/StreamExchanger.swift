@@ -40,54 +40,47 @@ final class StreamExchanger {
     /// Sends a query, and repeats it once on a new connection if the connection is lost.
     ///
     /// - Parameters:
-    ///   - since: a connection that has received no data since then is not used.
-    ///   - completion: the completion handler; receives a complete matching reply with any RCODE.
-    func ask(
-        _ exchange: UpstreamExchange,
-        since: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    ///   - attempt: ends with a complete matching reply of any RCODE.
+    ///   - since: a connection without received data since then is not used.
+    func ask(_ exchange: UpstreamExchange, for attempt: Attempt, since: Instant?) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                completion(.success(try await reply(to: exchange, since, deadline, place)))
+                attempt.end(.success(try await reply(to: exchange, attempt, since)))
             } catch {
-                completion(.failure(error))
+                attempt.end(.failure(error))
             }
         }
     }
 
     private func reply(
         to exchange: UpstreamExchange,
-        _ since: Instant?,
-        _ deadline: Instant,
-        _ place: Trace.Place?
+        _ attempt: Attempt,
+        _ since: Instant?
     ) async throws(UpstreamError) -> UpstreamReply {
         let before = reused
-        let purpose = exchange.isProbe ? Purpose.probes : .queries
+        let purpose = attempt.query.isProbe ? Purpose.probes : .queries
         let connection = self.connection(for: purpose, receivedSince: since)
-        place?.update { $0.isReused = reused > before }
+        attempt.place?.update { $0.isReused = reused > before }
         let octets: [UInt8]
         do throws(UpstreamError) {
             octets = try await connection.ask(
                 exchange.message,
-                cancellation: exchange.cancellation,
-                deadline: deadline
+                cancellation: attempt.cancellation,
+                deadline: attempt.deadline
             )
         } catch {
             // Without a network change, a connection that was never established cannot be lost.
             let wasLost = connection.wasOpen || error == Self.dropped
-            guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
-                throw error
-            }
+            guard wasLost, connection.end != nil, error != .timedOut,
+                clocks.now() < attempt.deadline
+            else { throw error }
             let next = self.connection(for: purpose, receivedSince: nil)
-            place?.update { $0.isReused = false }
+            attempt.place?.update { $0.isReused = false }
             return try validate(
                 try await next.ask(
                     exchange.message,
-                    cancellation: exchange.cancellation,
-                    deadline: deadline
+                    cancellation: attempt.cancellation,
+                    deadline: attempt.deadline
                 ),
                 exchange,
                 on: next

@@ -36,20 +36,15 @@ package final class StreamTransport: UpstreamTransport {
         }
     }
 
-    package func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    ) {
+    package func carry(_ attempt: Attempt) {
         let exchange = UpstreamExchange(
-            query,
+            attempt.query,
             over: isProtected ? .encrypted : .stream,
+            usesEDNS: attempt.usesEDNS,
             validates: validates,
             random: &random
         )
-        exchanger.ask(exchange, since: earlier, deadline: deadline, place, completion)
+        exchanger.ask(exchange, for: attempt, since: attempt.earlier)
     }
 
     package func count(in numbers: inout UpstreamNumbers) { exchanger.count(in: &numbers) }

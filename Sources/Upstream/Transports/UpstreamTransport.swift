@@ -16,15 +16,8 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// Time after which a query is repeated; see ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Sends a query, as ``Forwarding/ask(_:repeating:deadline:_:_:)`` does; the reply may have any
-    /// RCODE.
-    func carry(
-        _ query: ForwardedQuery,
-        repeating earlier: Instant?,
-        deadline: Instant,
-        _ place: Trace.Place?,
-        _ completion: @escaping @ServiceLoop (Result<UpstreamReply, UpstreamError>) -> Void
-    )
+    /// Sends a query as ``Forwarding/ask(_:)``, but ends the attempt with a reply of any RCODE.
+    func carry(_ attempt: Attempt)
 
     /// Number of sockets closed because of forged replies; see ``Forwarding/forgeries``.
     var forgeries: UInt64 { get }

@@ -343,7 +343,7 @@ struct Line: HTTPTransport {
     func send(
         _ request: HTTPRequest,
         deadline: Instant,
-        _ completion: @escaping Completion
+        _ completion: @escaping Handler
     ) -> any RequestHandle {
         network.world.send(request, deadline: deadline) { [network] result in
             if case .failure(.timedOut) = result { network.timeouts += 1 }

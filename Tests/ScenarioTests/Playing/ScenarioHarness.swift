@@ -78,7 +78,7 @@ extension ScenarioHarness {
         case .nothing: return nil
         case .question(let open):
             return await withCheckedContinuation { continuation in
-                handler.resolve(open) { continuation.resume(returning: $0) }
+                handler.resolve(open, Completion { continuation.resume(returning: $0) })
             }
         }
     }
