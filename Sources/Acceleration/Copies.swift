@@ -18,7 +18,8 @@ struct Copies: ~Copyable {
     /// Number of idle copies that the current pass may still return.
     var idleLeft = 0
 
-    /// Address families that the BPF program answers unless suspended, and number of suspensions.
+    /// Bit set of the address families whose queries the BPF program answers while it is not
+    /// suspended, and the number of callers that suspend it.
     var families: UInt32 = 0
     var holders = 0
 

@@ -87,7 +87,8 @@ package final class LogSink: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Returns true if the entry is logged; otherwise schedules the summary, if there is none yet.
+    /// Returns true if the entry is to be logged; otherwise schedules a summary of such entries,
+    /// unless one is scheduled.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)

@@ -3,8 +3,8 @@ package import Glibc
 
 /// A value protected by a pthread mutex.
 ///
-/// `Synchronization.Mutex` is unsuitable: it spins under contention (swiftlang/swift#88440), cannot
-/// pass its value to a non-local closure, and is invisible to ThreadSanitizer.
+/// `Synchronization.Mutex` is unsuitable: it spins under contention (swiftlang/swift#88440), does not
+/// accept a closure that was received as a parameter, and is invisible to ThreadSanitizer.
 // SAFETY: both pointers are allocated in `init` and freed in `deinit`; the value is accessed only
 // while the mutex is held.
 @safe

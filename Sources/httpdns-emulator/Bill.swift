@@ -83,7 +83,7 @@ struct Rate: Sendable, Equatable {
     /// Rule of AliDNS (<https://www.alibabacloud.com/help/en/dns/pricing-overview>).
     static let alidns = Rate(unit: .request, http: 1, https: 5)
 
-    /// Rule for Tencent, Volcengine and other DNS in JSON, whose units are unknown.
+    /// Rule for vendors whose units are unknown: Tencent, Volcengine and services of DNS in JSON.
     static let request = Rate(unit: .request, http: 1, https: 1)
 }
 

@@ -121,7 +121,7 @@ struct Program: ParsableCommand {
         ServiceLoop.start()
         // A failure is ignored: the loop's thread makes the same call and reports the failure.
         try? OwnProcess.dropCapabilities()
-        // The order matters: a thread inherits the capabilities of its creator.
+        // After `dropCapabilities`, because a thread inherits the capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {

@@ -2,7 +2,7 @@
 private import Glibc
 package import Net
 
-/// Open Unix socket for the members of a group.
+/// Listening Unix socket to which the members of a group can connect.
 @ServiceLoop
 package struct GroupSocket {
     package let listener: StreamListener

@@ -69,7 +69,7 @@ package struct RouteCost: Codable, Sendable, Equatable {
 
     package var names: UInt64
 
-    /// Upper bound of the units of these calls.
+    /// Upper bound of the billed units of the route's calls.
     package var units: UInt64?
 
     package init(route: String, domain: String, names: UInt64, units: UInt64? = nil) {

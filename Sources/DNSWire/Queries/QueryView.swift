@@ -195,7 +195,8 @@ extension EDNSFacts {
         package let server: ServerCookie?
     }
 
-    /// Returns the first cookie option; nil for an invalid length: FORMERR (RFC 7873 §5.2.2).
+    /// Returns the first cookie option; nil if its length is invalid, which requires a FORMERR reply
+    /// (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)

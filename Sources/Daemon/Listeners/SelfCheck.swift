@@ -22,8 +22,8 @@ final class SelfCheck {
         case overloaded
     }
 
-    /// Check of one listen address; `batches` has ``DatagramListener/batches`` of each socket at
-    /// the start.
+    /// Check of one listen address; `batches` are the values of ``DatagramListener/batches`` when the
+    /// check started.
     @ServiceLoop
     private struct Check {
         let listeners: Listeners

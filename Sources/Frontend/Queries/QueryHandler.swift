@@ -56,7 +56,7 @@ package final class QueryHandler {
     package enum Immediate {
         case reply([UInt8])
 
-        /// The message is not a valid query; the FORMERR reply.
+        /// The message is not a valid query; the value is the FORMERR reply.
         case malformed([UInt8])
 
         /// The message is not a query; no reply is sent.

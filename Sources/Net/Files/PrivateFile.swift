@@ -129,8 +129,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // `open` fails for a link or an unreadable file, which no process of this program is
-        // writing.
+        // `open` fails for a link or an unreadable file. No process of this program writes such a
+        // file.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }

@@ -26,8 +26,9 @@ package final class SharedFile {
 
     private nonisolated static let padding = UInt8(ascii: "\n")
 
-    /// Maximum attempts to lock the file; other processes hold the lock for microseconds.
-    private nonisolated static let attempts = 1_000
+    /// Maximum time to wait for the lock: other processes hold it for microseconds, but a killed
+    /// process keeps it until its memory is released.
+    private nonisolated static let patience = Duration.milliseconds(20)
 
     /// First use creates the file (mode 0600) with the content `initial`, and its directory (0700).
     package nonisolated init(_ path: String, initial: [UInt8]) {
@@ -102,10 +103,11 @@ package final class SharedFile {
     }
 
     private func lock(_ raw: Int32) throws(Fault) {
-        for _ in 0..<Self.attempts {
+        let end = Clock.now + Self.patience
+        repeat {
             if flock(raw, LOCK_EX | LOCK_NB) == 0 { return }
             sched_yield()
-        }
+        } while Clock.now < end
         throw .failed("another process holds the lock of \(path)")
     }
 

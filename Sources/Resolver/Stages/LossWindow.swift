@@ -40,7 +40,7 @@ struct LossWindow {
     /// True if the limit was reduced and has not grown back at the last result.
     func isReduced(_ limits: FairLimits) -> Bool { size < limits.perClient }
 
-    /// Returns the maximum number of entries of the client.
+    /// Returns the maximum number of queries that the client may have in the table.
     ///
     /// - Parameter limits: the limits that this window was created with.
     func size(at now: Instant, _ limits: FairLimits) -> Int {

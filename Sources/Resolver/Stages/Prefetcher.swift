@@ -57,7 +57,7 @@ package final class Prefetcher {
 
     /// Refreshes an answer that a client got from the cache, when the cache requests it.
     ///
-    /// - Parameter client: the client whose limits vendor calls count against; nil for the
+    /// - Parameter client: the client to whose limits the vendor calls are charged; nil for the
     ///   daemon.
     package func refresh(_ query: Query, for client: ClientNetwork?) {
         guard rule != nil, isPrefetched(query.question.name) else { return }
