@@ -34,16 +34,17 @@ package final class Resolver {
     /// Measures how fast servers accept connections; nil unless addresses are ordered by speed.
     private let prober: AddressProber?
 
-    private let cache: AnswerCache
+    let cache: AnswerCache
     private let localAnswers: LocalAnswers
     private let cacheWriter: CacheWriter
-    private let clocks: Clocks
+    let clocks: Clocks
     /// The configured routes.
     package let routes: RouteTable
     private var comparison: RouteTable.Comparison?
     private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
     private let router: Router
+    private let dns64: DNS64
     private let sharedResolution: SharedResolution
     private let serveStale: ServeStale
     private let policy: TTLPolicy
@@ -59,6 +60,7 @@ package final class Resolver {
         standard: UpstreamGroup?,
         policy: TTLPolicy,
         answers: AnswerPolicy = AnswerPolicy(),
+        nat64: NAT64? = nil,
         probe: @escaping AddressProber.Probe = { _, _ in false },
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
@@ -73,7 +75,7 @@ package final class Resolver {
         plan = ReloadInvalidation.Plan(routes: routes, standard: standard, answers: answers)
         let statistics = old?.statistics ?? ResolverStatistics()
         self.statistics = statistics
-        localAnswers = LocalAnswers(suppressesAAAA: answers.suppressesAAAA)
+        localAnswers = LocalAnswers(suppressed: answers.suppressed)
         vendors = VendorStage(policy: policy, statistics: statistics, clocks: clocks)
         // Alias targets go to upstreams only: an upstream's reply must never cause a billable
         // vendor call.
@@ -119,7 +121,20 @@ package final class Resolver {
         } else {
             prober = nil
         }
-        sharedResolution = SharedResolution(router, localAnswers, cacheWriter, addressOrdering)
+        dns64 = DNS64(
+            answers.synthesis,
+            nat64,
+            router: router,
+            origins: statistics.origins,
+            clocks: clocks
+        )
+        sharedResolution = SharedResolution(
+            router,
+            dns64,
+            localAnswers,
+            cacheWriter,
+            addressOrdering
+        )
         singleFlight = SingleFlight(
             sharedResolution,
             statistics: statistics,
@@ -135,6 +150,7 @@ package final class Resolver {
             cache: cache,
             clocks: clocks
         )
+        dns64.resolver = self
     }
 
     /// Completion handler of `resolve`.
@@ -216,9 +232,12 @@ package final class Resolver {
     ) -> (stage: Decision.OwnStage, answer: Resolution)? {
         if let answer = staticHosts.answer(question, match) { return (.hosts, answer) }
         if let answer = SpecialNames.refusal(question) { return (.types, answer) }
-        if let answer = SpecialNames.answer(question, match) { return (.specialNames, answer) }
-        guard localAnswers.suppressesAAAA else { return nil }
-        return AAAASuppression.answer(question, match, policy).map { (.suppressing, $0) }
+        if let answer = dns64.ownAnswer(question, match) { return (.nat64, answer) }
+        if !dns64.translates(question), let answer = SpecialNames.answer(question, match) {
+            return (.specialNames, answer)
+        }
+        guard localAnswers.suppressed.contains(question.type) else { return nil }
+        return (.suppressing, FamilySuppression.answer(question, match, policy))
     }
 
     /// Returns the cache entry from which a worker would answer `query` before `resolve` is called.
@@ -238,6 +257,9 @@ package final class Resolver {
         decision.lastResort = serveStale.preview(query, decision.match, now: now)
         decision.isAsked = singleFlight.isAsking(query)
         decision.plan = router.preview(query, decision.match)
+        if query.question.type == .aaaa, !query.dnssecOK {
+            decision.prefix = dns64.prefix(for: query, decision.match)
+        }
         return decision
     }
 
@@ -281,9 +303,9 @@ extension Resolver {
     ///
     /// It rejects such answers when a snapshot is loaded into the cache.
     package var overridden: @Sendable (Question) -> Bool {
-        let (hosts, suppressesAAAA) = (localAnswers.hosts, localAnswers.suppressesAAAA)
+        let (hosts, suppressed) = (localAnswers.hosts, localAnswers.suppressed)
         return { question in
-            suppressesAAAA && question.type == .aaaa || hosts.covers(question)
+            suppressed.contains(question.type) || hosts.covers(question)
                 // A cached NXDOMAIN for the name is no longer true.
                 || hosts.contains(question.name)
         }
@@ -343,7 +365,7 @@ extension Resolver {
         prefetcher.takeOver(from: old.prefetcher)
         guard
             hosts != old.localAnswers.hosts
-                || localAnswers.suppressesAAAA && !old.localAnswers.suppressesAAAA
+                || !localAnswers.suppressed.isSubset(of: old.localAnswers.suppressed)
                 || !succession.isUneventful
         else { return nil }
         // `CacheWriter.isRight` checks later answers, so the sweep covers only the present entries.

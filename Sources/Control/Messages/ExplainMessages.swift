@@ -47,7 +47,7 @@ package struct ExplainReply: Codable, Sendable, Equatable {
 
 /// Result of one stage.
 package struct ExplainStep: Codable, Sendable, Equatable {
-    /// `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
+    /// `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`, `dns64`.
     package var stage: String
 
     package var result: String

@@ -86,7 +86,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     package var tookUs: UInt32
 
     /// `truncated`, `merged` (joined another resolution), `refreshed` (started a refresh),
-    /// `unprotected` (could be forged).
+    /// `unprotected` (could be forged), `synthesized` (by DNS64).
     package var flags: [String]
 
     /// Creates an event.

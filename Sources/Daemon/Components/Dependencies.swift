@@ -30,6 +30,12 @@ package struct Dependencies {
     /// True if the machine has IPv6 connectivity.
     var hasIPv6: @Sendable () -> Bool = { false }
 
+    /// Address families of the machine.
+    var stack: () -> NetworkStack = { .dual }
+
+    /// Way to IPv4 servers through a NAT64.
+    var translation = AddressTranslation()
+
     typealias Kernel =
         @Sendable (Int, Instant, UInt64) throws(AccelerationError) -> KernelAnswers
 
@@ -42,9 +48,13 @@ package struct Dependencies {
             probe: probe,
             kernel: kernel,
             usage: usageFile,
-            hasIPv6: { hasGlobalIPv6() }
+            hasIPv6: { hasGlobalIPv6() },
+            stack: NetworkStack.ofMachine
         )
     }
+
+    /// Makes an HTTP transport that uses the NAT64.
+    func http() -> any HTTPTransport { TranslatingTransport(transport(), translation) }
 
     /// True if a global IPv6 address of this machine has a route to the Internet.
     private nonisolated static func hasGlobalIPv6() -> Bool {

@@ -75,12 +75,16 @@ struct AnswerValidity: Sendable {
     let bindingsChanged: Bool
     let rebindingChanged: Bool
 
+    /// True if other names get synthesized addresses.
+    var synthesisChanged = false
+
     /// True if the former parameters of routes for vendors are unknown.
     var parametersUnknown = false
 
     /// True if the answer is invalid whatever the sources of the name are.
     func excludes(_ question: Question, _ source: AnswerSource) -> Bool {
         if overridden(question) { return true }
+        if synthesisChanged, question.type == .aaaa || question.type == .ptr { return true }
         if question.type.isServiceBinding, bindingsChanged || rebindingChanged { return true }
         return question.type.isAddress && rebindingChanged && source == .upstream
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
+package import DNSWire
 package import HTTPDNS
 package import Upstream
 
@@ -30,6 +31,9 @@ package struct Decision: Sendable {
     /// True if the query is already in flight, so that the client would wait for its result.
     package var isAsked = false
 
+    /// The NAT64 prefix for synthesized addresses; nil if the name gets none.
+    package var prefix: NAT64Prefix?
+
     /// The sources that are queried if the cache and the local stages have no answer.
     package var plan = ResolutionPlan()
 
@@ -41,10 +45,13 @@ package struct Decision: Sendable {
         /// Types that do not ask for records of a name.
         case types
 
+        /// Names of the NAT64 discovery.
+        case nat64
+
         /// Special names, which are never forwarded.
         case specialNames
 
-        /// AAAA suppression.
+        /// Suppression of an address family.
         case suppressing
     }
 

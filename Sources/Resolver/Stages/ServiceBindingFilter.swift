@@ -119,7 +119,7 @@ final class ServiceBindingFilter {
         var shaping = AddressFilter(
             guards: guards,
             // Signed records must not be changed.
-            suppressesAAAA: policy.suppressesAAAA && !query.dnssecOK
+            suppressed: query.dnssecOK ? [] : policy.suppressed
         ) { [self] target in
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
         }

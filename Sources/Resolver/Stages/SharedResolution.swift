@@ -10,19 +10,22 @@ final class SharedResolution {
     let cacheWriter: CacheWriter
 
     private let router: Router
+    private let dns64: DNS64
     private let localAnswers: LocalAnswers
     private let addressOrdering: AddressOrdering?
 
-    /// Connects routing, caching and address ordering.
+    /// Connects routing, synthesis, caching and address ordering.
     ///
     /// - Parameter addressOrdering: nil if addresses keep the order in which they were received.
     init(
         _ router: Router,
+        _ dns64: DNS64,
         _ localAnswers: LocalAnswers,
         _ cacheWriter: CacheWriter,
         _ addressOrdering: AddressOrdering?
     ) {
         self.router = router
+        self.dns64 = dns64
         self.localAnswers = localAnswers
         self.cacheWriter = cacheWriter
         self.addressOrdering = addressOrdering
@@ -47,7 +50,7 @@ final class SharedResolution {
         _ completion: @escaping Completion
     ) {
         let before = cacheWriter.networksLeft
-        router.ask(
+        dns64.ask(
             query,
             match,
             deadline: deadline,
